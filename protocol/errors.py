@@ -5,7 +5,7 @@
 * A bug in Ottla: any other exception; `broker.requests.request_handler` answers
   UNKNOWN_SERVER_ERROR.
 
-Codes and their retriability are those of `org.apache.kafka.common.protocol.Errors` 4.3.
+Codes and their retriability are those of `org.apache.kafka.common.protocol.Errors`.
 """
 
 from __future__ import annotations
@@ -152,6 +152,9 @@ class ErrorCode(IntEnum):
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131
     STREAMS_TOPOLOGY_FENCED = 132
     SHARE_SESSION_LIMIT_REACHED = 133
+    GROUP_DELETION_FAILED = 134
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+    CONTROLLER_ID_NOT_REGISTERED = 136
 
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode | None:

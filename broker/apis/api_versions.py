@@ -1,4 +1,4 @@
-"""ApiVersions: v0-4.
+"""ApiVersions: v0-5.
 
 Behaviour: lists the APIs that this node serves, and the features that the cluster has finalized. A
 request of a newer version is not handled here: the request handler answers it in version 0 with
@@ -9,7 +9,9 @@ a broker that does not list them (KAFKA-18659). GetTelemetrySubscriptions and Pu
 listed: clients that see them would push metrics, which this broker has no use for.
 
 Versions: v1 throttle time, v3 flexible with the client's name and version and with features
-(KIP-584), v4 lets a feature start at version 0.
+(KIP-584), v4 lets a feature start at version 0, v5 the cluster and the node that the client means,
+or neither (KIP-1242): for another one a broker answers REBOOTSTRAP_REQUIRED, a controller does not
+compare them.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ from protocol.messages.api_versions import (
 PRODUCE_NAMED_FROM = 0
 SOFTWARE_FIELDS_FROM = 3
 FEATURE_FROM_ZERO = 4
+DESTINATION_FROM = 5
+NO_NODE = -1
 
 # org.apache.kafka.common.requests.ApiVersionsRequest: starts and ends alphanumeric.
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -47,19 +51,22 @@ class ApiVersionsApi:
         served: Callable[[], Sequence[Api]],
         supported_features: Mapping[str, tuple[int, int]],
         kraft_version: Callable[[], int] = lambda: 0,
+        destination: tuple[str, int] | None = None,
     ) -> None:
         """Take `served()`, which returns all APIs of this node after they are assembled.
 
         `kraft_version()` returns the finalized kraft.version, which the quorum keeps outside of the
-        image.
+        image. `destination`: the cluster id and node id that a client has to mean; None: not
+        compared.
         """
         self._metadata = metadata
         self._served = served
         self._features = supported_features
         self._kraft_version = kraft_version
+        self._destination = destination
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.API_VERSIONS, 0, 4, self.handle)]
+        return [Api(ApiKey.API_VERSIONS, 0, 5, self.handle)]
 
     def handle(
         self, context: RequestContext, request: ApiVersionsRequest, respond: Respond
@@ -67,10 +74,12 @@ class ApiVersionsApi:
         """Answer at once. From v3 on, also set the client's software name and version in its
         connection.
 
-        A request with invalid names of its software gets INVALID_REQUEST.
+        A request with invalid names of its software, or with only one of cluster id and node id,
+        gets INVALID_REQUEST.
         """
-        if context.api_version >= SOFTWARE_FIELDS_FROM and not _names_are_valid(request):
-            respond(ApiVersionsResponse(int(ErrorCode.INVALID_REQUEST)))
+        error = self._error(request, context.api_version)
+        if error is not ErrorCode.NONE:
+            respond(ApiVersionsResponse(int(error)))
             return
         if context.connection is not None and context.api_version >= SOFTWARE_FIELDS_FROM:
             context.connection.runs_on(
@@ -87,6 +96,17 @@ class ApiVersionsApi:
                 finalized_features=self._finalized(image.features),
             )
         )
+
+    def _error(self, request: ApiVersionsRequest, version: int) -> ErrorCode:
+        if version >= SOFTWARE_FIELDS_FROM and not _names_are_valid(request):
+            return ErrorCode.INVALID_REQUEST
+        if version < DESTINATION_FROM or (request.cluster_id, request.node_id) == (None, NO_NODE):
+            return ErrorCode.NONE
+        if request.cluster_id is None or request.node_id == NO_NODE:
+            return ErrorCode.INVALID_REQUEST
+        if self._destination not in (None, (request.cluster_id, request.node_id)):
+            return ErrorCode.REBOOTSTRAP_REQUIRED
+        return ErrorCode.NONE
 
     def _finalized(self, levels: Mapping[str, int]) -> list[FinalizedFeatureKey]:
         """Return the finalized features with levels that this broker supports.

@@ -1,4 +1,4 @@
-"""ListGroups v0-5, DescribeGroups v0-6, DeleteGroups v0-2: groups as administrators see them.
+"""ListGroups v0-5, DescribeGroups v0-6, DeleteGroups v0-3: groups as administrators see them.
 
 Behaviour: ListGroups returns the groups that this broker coordinates (clients ask every broker);
 the other two are sent to a group's own coordinator.
@@ -9,7 +9,8 @@ leaves out groups that the client may not DESCRIBE, unless it may DESCRIBE the c
 
 Versions: ListGroups v4 states (KIP-518), v5 types (KIP-848). DescribeGroups v3 authorized
 operations (KIP-430), v4 group.instance.id, v5 flexible, v6 GROUP_ID_NOT_FOUND with a message, where
-earlier versions return the state Dead (KIP-1043). DeleteGroups v2 flexible.
+earlier versions return the state Dead (KIP-1043). DeleteGroups v2 flexible, v3 error
+messages, which are null as in Kafka (GROUP_DELETION_FAILED of streams groups has one).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class GroupAdminApi:
         return [
             Api(ApiKey.DESCRIBE_GROUPS, 0, 6, self.describe, refuse_describe),
             Api(ApiKey.LIST_GROUPS, 0, 5, self.list_groups, refuse_list),
-            Api(ApiKey.DELETE_GROUPS, 0, 2, self.delete, refuse_delete),
+            Api(ApiKey.DELETE_GROUPS, 0, 3, self.delete, refuse_delete),
         ]
 
     def list_groups(

@@ -21,14 +21,13 @@ from functools import partial
 from typing import Any
 
 from broker.apis.cluster_view import ImageSource
-from broker.apis.named_partitions import split_partitions
+from broker.apis.named_partitions import readable_topics, split_partitions
 from broker.apis.offset_fetch_answer import SEVERAL_GROUPS_FROM, TOPIC_IDS_FROM, OffsetFetchAnswer
 from broker.groups.fetched_offsets import FetchedOffsets, RequestedPartitions
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.authorization.rights import Rights
-from controller.metadata.image import TopicImage
 from controller.requests.rights import allowed_in_slices
 from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, drained, in_one_go
 from ottla.plugins.authorizer import Operation, Resource
@@ -117,30 +116,11 @@ class GroupOffsetsApi:
     ) -> Steps[_Commit]:
         """Return the commit with the valid topics, and with the answers for the others."""
         topics, by_id = self._metadata.image.topics, context.api_version >= TOPIC_IDS_FROM
-        pace, named = Pace(), list[tuple[OffsetCommitRequestTopic, TopicImage | None]]()
-        for topic in request.topics:
-            if pace.is_full():
-                yield None
-            topic_image = topics.get_by_id(topic.topic_id) if by_id else topics.get(topic.name)
-            if topic_image is not None:
-                topic = replace(topic, name=topic_image.name, topic_id=topic_image.id)
-            named.append((topic, topic_image))
-        readable = yield from allowed_in_slices(
-            context.rights,
-            Operation.READ,
-            Resource.TOPIC,
-            (topic.name for topic, topic_image in named if topic_image is not None or not by_id),
+        commit, pace = _Commit(), Pace()
+        checked = yield from readable_topics(
+            request.topics, topics, context.rights, pace, by_id=by_id
         )
-        commit = _Commit()
-        for topic, topic_image in drained(named):
-            existing_indexes: Container[int] = ()
-            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if topic_image is None and by_id:
-                error = ErrorCode.UNKNOWN_TOPIC_ID
-            elif topic.name not in readable:
-                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            elif topic_image is not None:
-                existing_indexes = topic_image.partitions
+        for topic, existing_indexes, error in drained(checked):
             yield from commit.take(topic, existing_indexes, error, pace)
         return commit
 

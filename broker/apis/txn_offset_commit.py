@@ -1,4 +1,4 @@
-"""TxnOffsetCommit v0-5: offsets that take effect when their transaction is committed.
+"""TxnOffsetCommit v0-6: offsets that take effect when their transaction is committed.
 
 Behaviour: topics and partitions are looked up first, each with its own error. The group coordinator
 gets the valid ones, and answers after they are committed in `__consumer_offsets`.
@@ -10,7 +10,8 @@ transaction is authorized by the client's rights at that time.
 
 Versions: v1 throttles after answering, v2 leader epochs, v3 flexible, with member, generation and
 instance (KIP-447), v4 TRANSACTION_ABORTABLE (KIP-890), v5 adds the partition of
-`__consumer_offsets` to the transaction by itself (transactions protocol v2).
+`__consumer_offsets` to the transaction by itself (transactions protocol v2), v6 topic ids
+(KIP-1319).
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ from __future__ import annotations
 from functools import partial
 
 from broker.apis.cluster_view import ImageSource
-from broker.apis.named_partitions import split_partitions
+from broker.apis.named_partitions import readable_topics, split_partitions
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.authorization.rights import Rights
-from controller.requests.rights import allowed_in_slices
 from ground.sliced_work import Pace, Steps, drained, in_one_go
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
@@ -39,6 +39,7 @@ from protocol.messages.txn_offset_commit import (
 
 LOADING_FROM = 2
 """The version from which producers know COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""
+TOPIC_IDS_FROM = 6
 
 
 class TxnOffsetCommitApi:
@@ -52,7 +53,7 @@ class TxnOffsetCommitApi:
         self._answers = answers
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.TXN_OFFSET_COMMIT, 0, 5, self.handle, refuse_txn_offset_commit)]
+        return [Api(ApiKey.TXN_OFFSET_COMMIT, 0, 6, self.handle, refuse_txn_offset_commit)]
 
     def handle(
         self, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
@@ -89,36 +90,31 @@ class TxnOffsetCommitApi:
             else:
                 done(ErrorCode.NONE, [])
 
-        steps = self._checked_topics(context.rights, request.topics)
+        steps = self._checked_topics(context, request.topics)
         answers.judge(context, request, steps, judged, respond, refuse)
 
     def _checked_topics(
-        self, rights: Rights, topics: list[TxnOffsetCommitRequestTopic]
+        self, context: RequestContext, topics: list[TxnOffsetCommitRequestTopic]
     ) -> Steps[_Judgement]:
         """Return the valid topics for the coordinator, and the answers for the others."""
-        topics_image, pace = self._metadata.image.topics, Pace()
-        readable = yield from allowed_in_slices(
-            rights, Operation.READ, Resource.TOPIC, (topic.name for topic in topics)
+        images, by_id, pace = (
+            self._metadata.image.topics,
+            context.api_version >= TOPIC_IDS_FROM,
+            Pace(),
         )
+        checked = yield from readable_topics(topics, images, context.rights, pace, by_id=by_id)
         valid, answers = list[TxnOffsetCommitRequestTopic](), _Answers()
-        for topic in topics:
-            topic_image, error = None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            if topic.name in readable:
-                topic_image, error = (
-                    topics_image.get(topic.name),
-                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                )
+        for topic, indexes, error in drained(checked):
             refuse = partial(TxnOffsetCommitResponsePartition, error_code=error)
-            partitions = () if topic_image is None else topic_image.partitions
-            good, refused = yield from split_partitions(topic.partitions, partitions, refuse, pace)
+            good, refused = yield from split_partitions(topic.partitions, indexes, refuse, pace)
             if refused:
-                _add_answers(answers, topic.name, refused)
+                _add_answers(answers, topic, refused)
             if good:
-                valid.append(TxnOffsetCommitRequestTopic(topic.name, good))
+                valid.append(replace(topic, partitions=good))
         return valid, answers
 
 
-_Answers = dict[str, TxnOffsetCommitResponseTopic]
+_Answers = dict[tuple[str, bytes], TxnOffsetCommitResponseTopic]
 _Judgement = tuple[list[TxnOffsetCommitRequestTopic], _Answers]
 
 
@@ -154,7 +150,7 @@ def _refused_topics(
     answers = []
     for topic in topics:
         _, refused = yield from split_partitions(topic.partitions, (), refuse, pace)
-        answers.append(TxnOffsetCommitResponseTopic(topic.name, refused))
+        answers.append(TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, refused))
     return answers
 
 
@@ -174,12 +170,15 @@ def _answered(
     for topic in drained(topics):
         if pace.is_full():
             yield None
-        _add_answers(answers, topic.name, topic.partitions)
+        _add_answers(answers, topic, topic.partitions)
     return TxnOffsetCommitResponse(topics=list(answers.values()))
 
 
 def _add_answers(
-    answers: _Answers, name: str, partitions: list[TxnOffsetCommitResponsePartition]
+    answers: _Answers,
+    topic: TxnOffsetCommitRequestTopic | TxnOffsetCommitResponseTopic,
+    partitions: list[TxnOffsetCommitResponsePartition],
 ) -> None:
     """Add partitions to the topic's answer, which is created if needed."""
-    answers.setdefault(name, TxnOffsetCommitResponseTopic(name)).partitions += partitions
+    key = (topic.name, topic.topic_id)
+    answers.setdefault(key, TxnOffsetCommitResponseTopic(*key)).partitions += partitions

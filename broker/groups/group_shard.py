@@ -394,7 +394,7 @@ class GroupShard:
     ) -> Steps[Outcome[list[TxnOffsetCommitResponseTopic]]]:
         """Return the outcome of a TxnOffsetCommit: an error for all, or an answer for each
         partition and the records, as part of the verified `transaction`."""
-        error = self._commit_error(request, request.generation_id, api_version)
+        error = self._commit_error(request, request.generation_id_or_member_epoch, api_version)
         if error is not ErrorCode.NONE:
             return Outcome([], error=error)
         now = self._scheduler.wall_ms()

@@ -137,7 +137,7 @@ class OffsetStore:
     ) -> Steps[tuple[list[Record], list[TxnOffsetCommitResponseTopic]]]:
         """Return the records for the offsets of a transaction, and the answer for their commit.
 
-        The records have no topic id and no expiry. A partition with too much metadata gets
+        The records have no expiry. A partition with too much metadata gets
         OFFSET_METADATA_TOO_LARGE, and no record.
         """
         pace = Pace(COMMITS_A_SLICE)
@@ -151,11 +151,13 @@ class OffsetStore:
                 error = self._metadata_error(partition.committed_metadata)
                 if error is ErrorCode.NONE:
                     key = (request.group_id, topic.name, partition.partition_index)
-                    records.append(offset_commit_record(*key, _value(partition, now_ms)))
+                    value = _value(partition, now_ms)
+                    value.topic_id = topic.topic_id
+                    records.append(offset_commit_record(*key, value))
                 partitions.append(
                     TxnOffsetCommitResponsePartition(partition.partition_index, int(error))
                 )
-            answers.append(TxnOffsetCommitResponseTopic(topic.name, partitions))
+            answers.append(TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, partitions))
         return records, answers
 
     def _metadata_error(self, metadata: str | None) -> ErrorCode:

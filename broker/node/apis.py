@@ -129,7 +129,13 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),
         DeferredApis(SASL_KEYS, sasl_apis),
-        ApiVersionsApi(metadata, served, DEFAULT_FEATURES, shared.kraft_version),
+        ApiVersionsApi(
+            metadata,
+            served,
+            DEFAULT_FEATURES,
+            shared.kraft_version,
+            (shared.storage.cluster_id, config.node_id),
+        ),
     ]
     return _all(families)
 

@@ -19,37 +19,57 @@ _q = Struct(">q")
 class ApiVersionsRequest(Message):
     API_KEY: ClassVar[int] = 18
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    __slots__ = ("client_software_name", "client_software_version")
+    __slots__ = ("client_software_name", "client_software_version", "cluster_id", "node_id")
 
     def __init__(
         self,
         client_software_name: str = "",
         client_software_version: str = "",
+        cluster_id: str | None = None,
+        node_id: int = -1,
     ) -> None:
         self.client_software_name = client_software_name
         self.client_software_version = client_software_version
+        self.cluster_id = cluster_id
+        self.node_id = node_id
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ApiVersionsRequest, int]:
+        cluster_id: str | None
         if version >= 3:
             client_software_name, pos = p.read_compact_string(buf, pos)
             client_software_version, pos = p.read_compact_string(buf, pos)
+            if version == 5:
+                cluster_id, pos = p.read_compact_nullable_string(buf, pos)
+            else:
+                cluster_id = None
+            if version == 5:
+                (node_id,) = _i.unpack_from(buf, pos)
+                pos += 4
+            else:
+                node_id = -1
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(client_software_name, client_software_version), pos
+            return cls(client_software_name, client_software_version, cluster_id, node_id), pos
         client_software_name = ""
         client_software_version = ""
-        return cls(client_software_name, client_software_version), pos
+        cluster_id = None
+        node_id = -1
+        return cls(client_software_name, client_software_version, cluster_id, node_id), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:
             out += p.compact_string(self.client_software_name)
             out += p.compact_string(self.client_software_version)
+            if version == 5:
+                out += p.compact_nullable_string(self.cluster_id)
+            if version == 5:
+                out += _i.pack(self.node_id)
             out += b"\0"
             return
         return
@@ -169,7 +189,7 @@ class FinalizedFeatureKey(Message):
 class ApiVersionsResponse(Message):
     API_KEY: ClassVar[int] = 18
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int] = 3
 
     __slots__ = ("error_code", "api_keys", "throttle_time_ms", "supported_features", "finalized_features_epoch", "finalized_features", "zk_migration_ready")

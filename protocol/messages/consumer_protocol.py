@@ -17,6 +17,36 @@ _hi = Struct(">hi")
 _hq = Struct(">hq")
 _i = Struct(">i")
 _iU = Struct(">i16s")
+_qqqq = Struct(">qqqq")
+
+
+class AbortedTxn(Message):
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 32767
+
+    __slots__ = ("producer_id", "first_offset", "last_offset", "last_stable_offset")
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        last_stable_offset: int = 0,
+    ) -> None:
+        self.producer_id = producer_id
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.last_stable_offset = last_stable_offset
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AbortedTxn, int]:
+        producer_id, first_offset, last_offset, last_stable_offset = _qqqq.unpack_from(buf, pos)
+        pos += 32
+        return cls(producer_id, first_offset, last_offset, last_stable_offset), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _qqqq.pack(self.producer_id, self.first_offset, self.last_offset, self.last_stable_offset)
 
 
 class ConsumerProtocolAssignmentTopicPartition(SlicedMessage):

@@ -15,7 +15,7 @@ _i = Struct(">i")
 class DeleteGroupsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 42
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
     __slots__ = ("groups_names",)
@@ -70,36 +70,46 @@ class DeleteGroupsRequest(SlicedMessage):
 
 
 class DeletableGroupResult(Message):
-    __slots__ = ("group_id", "error_code")
+    __slots__ = ("group_id", "error_code", "error_message")
 
     def __init__(
         self,
         group_id: str = "",
         error_code: int = 0,
+        error_message: str | None = None,
     ) -> None:
         self.group_id = group_id
         self.error_code = error_code
+        self.error_message = error_message
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeletableGroupResult, int]:
+        error_message: str | None
         if version >= 2:
             group_id, pos = p.read_compact_string(buf, pos)
             (error_code,) = _h.unpack_from(buf, pos)
             pos += 2
+            if version == 3:
+                error_message, pos = p.read_compact_nullable_string(buf, pos)
+            else:
+                error_message = None
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(group_id, error_code), pos
+            return cls(group_id, error_code, error_message), pos
         group_id, pos = p.read_string(buf, pos)
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
-        return cls(group_id, error_code), pos
+        error_message = None
+        return cls(group_id, error_code, error_message), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
             out += p.compact_string(self.group_id)
             out += _h.pack(self.error_code)
+            if version == 3:
+                out += p.compact_nullable_string(self.error_message)
             out += b"\0"
             return
         out += p.string(self.group_id)
@@ -109,7 +119,7 @@ class DeletableGroupResult(Message):
 class DeleteGroupsResponse(Message):
     API_KEY: ClassVar[int] = 42
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 2
 
     __slots__ = ("throttle_time_ms", "results")

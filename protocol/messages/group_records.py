@@ -2145,7 +2145,7 @@ class StreamsGroupMetadataValue(Message):
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    __slots__ = ("epoch", "metadata_hash", "validated_topology_epoch", "last_assignment_configs")
+    __slots__ = ("epoch", "metadata_hash", "validated_topology_epoch", "last_assignment_configs", "stored_description_topology_epoch", "failed_description_topology_epoch")
 
     def __init__(
         self,
@@ -2153,11 +2153,15 @@ class StreamsGroupMetadataValue(Message):
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
         last_assignment_configs: list[LastAssignmentConfig] | None = NEW,
+        stored_description_topology_epoch: int = -1,
+        failed_description_topology_epoch: int = -1,
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
         self.last_assignment_configs = [] if last_assignment_configs is NEW else last_assignment_configs
+        self.stored_description_topology_epoch = stored_description_topology_epoch
+        self.failed_description_topology_epoch = failed_description_topology_epoch
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupMetadataValue, int]:
@@ -2166,6 +2170,8 @@ class StreamsGroupMetadataValue(Message):
         pos += 12
         validated_topology_epoch = -1
         last_assignment_configs = []
+        stored_description_topology_epoch = -1
+        failed_description_topology_epoch = -1
         tags, pos = p.read_tag_count(buf, pos)
         for _ in range(tags):
             tag, pos, size = p.read_tag(buf, pos)
@@ -2181,9 +2187,15 @@ class StreamsGroupMetadataValue(Message):
                     for _ in range(n):
                         item_last_assignment_configs, pos = LastAssignmentConfig.read(buf, pos, version)
                         last_assignment_configs.append(item_last_assignment_configs)
+            elif tag == 2:
+                (stored_description_topology_epoch,) = _i.unpack_from(buf, pos)
+                pos += 4
+            elif tag == 3:
+                (failed_description_topology_epoch,) = _i.unpack_from(buf, pos)
+                pos += 4
             else:
                 pos = p.skip_tag(buf, pos, size)
-        return cls(epoch, metadata_hash, validated_topology_epoch, last_assignment_configs), pos
+        return cls(epoch, metadata_hash, validated_topology_epoch, last_assignment_configs, stored_description_topology_epoch, failed_description_topology_epoch), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         tagged: list[tuple[int, p.MessageBuffer]]
@@ -2202,6 +2214,14 @@ class StreamsGroupMetadataValue(Message):
                 for item_last_assignment_configs in self.last_assignment_configs:
                     item_last_assignment_configs.write(value, version)
             tagged.append((1, value))
+        if self.stored_description_topology_epoch != -1:
+            value = p.MessageBuffer()
+            value += _i.pack(self.stored_description_topology_epoch)
+            tagged.append((2, value))
+        if self.failed_description_topology_epoch != -1:
+            value = p.MessageBuffer()
+            value += _i.pack(self.failed_description_topology_epoch)
+            tagged.append((3, value))
         if tagged:
             p.write_tagged_fields(out, tagged)
         else:

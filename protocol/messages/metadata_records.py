@@ -1487,6 +1487,35 @@ class UnregisterBrokerRecord(Message):
         out += b"\0"
 
 
+class UnregisterControllerRecord(Message):
+    API_KEY: ClassVar[int] = 29
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    __slots__ = ("controller_id",)
+
+    def __init__(
+        self,
+        controller_id: int = 0,
+    ) -> None:
+        self.controller_id = controller_id
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UnregisterControllerRecord, int]:
+        (controller_id,) = _i.unpack_from(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(controller_id), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        out += _i.pack(self.controller_id)
+        out += b"\0"
+
+
 class UserScramCredentialRecord(Message):
     API_KEY: ClassVar[int] = 11
     MIN_VERSION: ClassVar[int] = 0

@@ -10,6 +10,7 @@ from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _H = Struct(">H")
+_b = Struct(">b")
 _h = Struct(">h")
 _i = Struct(">i")
 _ih = Struct(">ih")
@@ -20,18 +21,20 @@ _iq = Struct(">iq")
 class StreamsGroupDescribeRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 89
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    __slots__ = ("group_ids", "include_authorized_operations")
+    __slots__ = ("group_ids", "include_authorized_operations", "include_topology_description")
 
     def __init__(
         self,
         group_ids: list[str] = NEW,
         include_authorized_operations: bool = False,
+        include_topology_description: bool = False,
     ) -> None:
         self.group_ids = [] if group_ids is NEW else group_ids
         self.include_authorized_operations = include_authorized_operations
+        self.include_topology_description = include_topology_description
 
     @classmethod
     def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[StreamsGroupDescribeRequest]:
@@ -48,17 +51,24 @@ class StreamsGroupDescribeRequest(SlicedMessage):
             group_ids.append(item_group_ids)
         (include_authorized_operations,) = _T.unpack_from(buf, pos)
         pos += 1
+        if version == 1:
+            (include_topology_description,) = _T.unpack_from(buf, pos)
+            pos += 1
+        else:
+            include_topology_description = False
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_ids, include_authorized_operations), pos, stop
+        return cls(group_ids, include_authorized_operations, include_topology_description), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.group_ids) + 1)
         for item_group_ids in self.group_ids:
             out += p.compact_string(item_group_ids)
         out += _T.pack(self.include_authorized_operations)
+        if version == 1:
+            out += _T.pack(self.include_topology_description)
         out += b"\0"
 
 
@@ -517,8 +527,236 @@ class Member(Message):
         out += b"\0"
 
 
+class TopologyDescriptionNode(Message):
+    __slots__ = ("name", "node_type", "source_topics", "sink_topic", "stores", "successors")
+
+    def __init__(
+        self,
+        name: str = "",
+        node_type: int = 0,
+        source_topics: list[str] = NEW,
+        sink_topic: str | None = None,
+        stores: list[str] = NEW,
+        successors: list[str] = NEW,
+    ) -> None:
+        self.name = name
+        self.node_type = node_type
+        self.source_topics = [] if source_topics is NEW else source_topics
+        self.sink_topic = sink_topic
+        self.stores = [] if stores is NEW else stores
+        self.successors = [] if successors is NEW else successors
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopologyDescriptionNode, int]:
+        source_topics: list[str]
+        sink_topic: str | None
+        stores: list[str]
+        successors: list[str]
+        if version == 1:
+            name, pos = p.read_compact_string(buf, pos)
+        else:
+            name = ""
+        if version == 1:
+            (node_type,) = _b.unpack_from(buf, pos)
+            pos += 1
+        else:
+            node_type = 0
+        if version == 1:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            source_topics = []
+            for _ in range(n):
+                item_source_topics, pos = p.read_compact_string(buf, pos)
+                source_topics.append(item_source_topics)
+        else:
+            source_topics = []
+        if version == 1:
+            sink_topic, pos = p.read_compact_nullable_string(buf, pos)
+        else:
+            sink_topic = None
+        if version == 1:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            stores = []
+            for _ in range(n):
+                item_stores, pos = p.read_compact_string(buf, pos)
+                stores.append(item_stores)
+        else:
+            stores = []
+        if version == 1:
+            n, pos = p.read_compact_array_length(buf, pos, 1)
+            if n < 0:
+                p.refuse_null_array()
+            successors = []
+            for _ in range(n):
+                item_successors, pos = p.read_compact_string(buf, pos)
+                successors.append(item_successors)
+        else:
+            successors = []
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(name, node_type, source_topics, sink_topic, stores, successors), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version == 1:
+            out += p.compact_string(self.name)
+        if version == 1:
+            out += _b.pack(self.node_type)
+        if version == 1:
+            out += p.uvarint(len(self.source_topics) + 1)
+            for item_source_topics in self.source_topics:
+                out += p.compact_string(item_source_topics)
+        if version == 1:
+            out += p.compact_nullable_string(self.sink_topic)
+        if version == 1:
+            out += p.uvarint(len(self.stores) + 1)
+            for item_stores in self.stores:
+                out += p.compact_string(item_stores)
+        if version == 1:
+            out += p.uvarint(len(self.successors) + 1)
+            for item_successors in self.successors:
+                out += p.compact_string(item_successors)
+        out += b"\0"
+
+
+class TopologyDescriptionSubtopology(Message):
+    __slots__ = ("subtopology_id", "nodes")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        nodes: list[TopologyDescriptionNode] = NEW,
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.nodes = [] if nodes is NEW else nodes
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopologyDescriptionSubtopology, int]:
+        nodes: list[TopologyDescriptionNode]
+        if version == 1:
+            subtopology_id, pos = p.read_compact_string(buf, pos)
+        else:
+            subtopology_id = ""
+        if version == 1:
+            n, pos = p.read_compact_array_length(buf, pos, 7)
+            if n < 0:
+                p.refuse_null_array()
+            nodes = []
+            for _ in range(n):
+                item_nodes, pos = TopologyDescriptionNode.read(buf, pos, version)
+                nodes.append(item_nodes)
+        else:
+            nodes = []
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(subtopology_id, nodes), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version == 1:
+            out += p.compact_string(self.subtopology_id)
+        if version == 1:
+            out += p.uvarint(len(self.nodes) + 1)
+            for item_nodes in self.nodes:
+                item_nodes.write(out, version)
+        out += b"\0"
+
+
+class TopologyDescriptionGlobalStore(Message):
+    __slots__ = ("source", "processor")
+
+    def __init__(
+        self,
+        source: TopologyDescriptionNode = NEW,
+        processor: TopologyDescriptionNode = NEW,
+    ) -> None:
+        self.source = TopologyDescriptionNode() if source is NEW else source
+        self.processor = TopologyDescriptionNode() if processor is NEW else processor
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopologyDescriptionGlobalStore, int]:
+        if version == 1:
+            source, pos = TopologyDescriptionNode.read(buf, pos, version)
+        else:
+            source = TopologyDescriptionNode()
+        if version == 1:
+            processor, pos = TopologyDescriptionNode.read(buf, pos, version)
+        else:
+            processor = TopologyDescriptionNode()
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(source, processor), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version == 1:
+            self.source.write(out, version)
+        if version == 1:
+            self.processor.write(out, version)
+        out += b"\0"
+
+
+class TopologyDescription(Message):
+    __slots__ = ("subtopologies", "global_stores")
+
+    def __init__(
+        self,
+        subtopologies: list[TopologyDescriptionSubtopology] = NEW,
+        global_stores: list[TopologyDescriptionGlobalStore] = NEW,
+    ) -> None:
+        self.subtopologies = [] if subtopologies is NEW else subtopologies
+        self.global_stores = [] if global_stores is NEW else global_stores
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopologyDescription, int]:
+        subtopologies: list[TopologyDescriptionSubtopology]
+        global_stores: list[TopologyDescriptionGlobalStore]
+        if version == 1:
+            n, pos = p.read_compact_array_length(buf, pos, 3)
+            if n < 0:
+                p.refuse_null_array()
+            subtopologies = []
+            for _ in range(n):
+                item_subtopologies, pos = TopologyDescriptionSubtopology.read(buf, pos, version)
+                subtopologies.append(item_subtopologies)
+        else:
+            subtopologies = []
+        if version == 1:
+            n, pos = p.read_compact_array_length(buf, pos, 15)
+            if n < 0:
+                p.refuse_null_array()
+            global_stores = []
+            for _ in range(n):
+                item_global_stores, pos = TopologyDescriptionGlobalStore.read(buf, pos, version)
+                global_stores.append(item_global_stores)
+        else:
+            global_stores = []
+        if buf[pos]:
+            pos = p.skip_tagged_fields(buf, pos)
+        else:
+            pos += 1
+        return cls(subtopologies, global_stores), pos
+
+    def write(self, out: p.MessageBuffer, version: int) -> None:
+        if version == 1:
+            out += p.uvarint(len(self.subtopologies) + 1)
+            for item_subtopologies in self.subtopologies:
+                item_subtopologies.write(out, version)
+        if version == 1:
+            out += p.uvarint(len(self.global_stores) + 1)
+            for item_global_stores in self.global_stores:
+                item_global_stores.write(out, version)
+        out += b"\0"
+
+
 class DescribedGroup(Message):
-    __slots__ = ("error_code", "error_message", "group_id", "group_state", "group_epoch", "assignment_epoch", "topology", "members", "authorized_operations")
+    __slots__ = ("error_code", "error_message", "group_id", "group_state", "group_epoch", "assignment_epoch", "topology", "members", "authorized_operations", "topology_description", "topology_description_status", "assignor_name")
 
     def __init__(
         self,
@@ -531,6 +769,9 @@ class DescribedGroup(Message):
         topology: Topology | None = None,
         members: list[Member] = NEW,
         authorized_operations: int = -2147483648,
+        topology_description: TopologyDescription | None = None,
+        topology_description_status: int = 0,
+        assignor_name: str | None = None,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
@@ -541,12 +782,17 @@ class DescribedGroup(Message):
         self.topology = topology
         self.members = [] if members is NEW else members
         self.authorized_operations = authorized_operations
+        self.topology_description = topology_description
+        self.topology_description_status = topology_description_status
+        self.assignor_name = assignor_name
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribedGroup, int]:
         error_message: str | None
         topology: Topology | None
         members: list[Member]
+        topology_description: TopologyDescription | None
+        assignor_name: str | None
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
         error_message, pos = p.read_compact_nullable_string(buf, pos)
@@ -568,11 +814,28 @@ class DescribedGroup(Message):
             members.append(item_members)
         (authorized_operations,) = _i.unpack_from(buf, pos)
         pos += 4
+        if version == 1:
+            pos += 1
+            if buf[pos - 1] > 127:
+                topology_description = None
+            else:
+                topology_description, pos = TopologyDescription.read(buf, pos, version)
+        else:
+            topology_description = None
+        if version == 1:
+            (topology_description_status,) = _b.unpack_from(buf, pos)
+            pos += 1
+        else:
+            topology_description_status = 0
+        if version == 1:
+            assignor_name, pos = p.read_compact_nullable_string(buf, pos)
+        else:
+            assignor_name = None
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(error_code, error_message, group_id, group_state, group_epoch, assignment_epoch, topology, members, authorized_operations), pos
+        return cls(error_code, error_message, group_id, group_state, group_epoch, assignment_epoch, topology, members, authorized_operations, topology_description, topology_description_status, assignor_name), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _h.pack(self.error_code)
@@ -589,13 +852,23 @@ class DescribedGroup(Message):
         for item_members in self.members:
             item_members.write(out, version)
         out += _i.pack(self.authorized_operations)
+        if version == 1:
+            if self.topology_description is None:
+                out += b"\xff"
+            else:
+                out += b"\x01"
+                self.topology_description.write(out, version)
+        if version == 1:
+            out += _b.pack(self.topology_description_status)
+        if version == 1:
+            out += p.compact_nullable_string(self.assignor_name)
         out += b"\0"
 
 
 class StreamsGroupDescribeResponse(Message):
     API_KEY: ClassVar[int] = 89
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
     __slots__ = ("throttle_time_ms", "groups")

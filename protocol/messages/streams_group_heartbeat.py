@@ -14,8 +14,8 @@ _b = Struct(">b")
 _i = Struct(">i")
 _ih = Struct(">ih")
 _ii = Struct(">ii")
-_iiii = Struct(">iiii")
 _iq = Struct(">iq")
+_q = Struct(">q")
 
 
 class KeyValue(Message):
@@ -389,7 +389,7 @@ class TaskOffset(Message):
 class StreamsGroupHeartbeatRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 88
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
     __slots__ = ("group_id", "member_id", "member_epoch", "endpoint_information_epoch", "instance_id", "rack_id", "rebalance_timeout_ms", "topology", "active_tasks", "standby_tasks", "warmup_tasks", "process_id", "user_endpoint", "client_tags", "task_offsets", "task_end_offsets", "shutdown_application")
@@ -770,10 +770,10 @@ class EndpointToPartitions(Message):
 class StreamsGroupHeartbeatResponse(Message):
     API_KEY: ClassVar[int] = 88
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "member_id", "member_epoch", "heartbeat_interval_ms", "acceptable_recovery_lag", "task_offset_interval_ms", "status", "active_tasks", "standby_tasks", "warmup_tasks", "endpoint_information_epoch", "partitions_by_user_endpoint")
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "member_id", "member_epoch", "heartbeat_interval_ms", "acceptable_recovery_lag_legacy", "task_offset_interval_ms", "acceptable_recovery_lag", "status", "active_tasks", "standby_tasks", "warmup_tasks", "topology_description_required", "endpoint_information_epoch", "partitions_by_user_endpoint")
 
     def __init__(
         self,
@@ -783,12 +783,14 @@ class StreamsGroupHeartbeatResponse(Message):
         member_id: str = "",
         member_epoch: int = 0,
         heartbeat_interval_ms: int = 0,
-        acceptable_recovery_lag: int = 0,
+        acceptable_recovery_lag_legacy: int = 0,
         task_offset_interval_ms: int = 0,
+        acceptable_recovery_lag: int = -1,
         status: list[Status] | None = NEW,
         active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
+        topology_description_required: bool = False,
         endpoint_information_epoch: int = 0,
         partitions_by_user_endpoint: list[EndpointToPartitions] | None = None,
     ) -> None:
@@ -798,12 +800,14 @@ class StreamsGroupHeartbeatResponse(Message):
         self.member_id = member_id
         self.member_epoch = member_epoch
         self.heartbeat_interval_ms = heartbeat_interval_ms
-        self.acceptable_recovery_lag = acceptable_recovery_lag
+        self.acceptable_recovery_lag_legacy = acceptable_recovery_lag_legacy
         self.task_offset_interval_ms = task_offset_interval_ms
+        self.acceptable_recovery_lag = acceptable_recovery_lag
         self.status = [] if status is NEW else status
         self.active_tasks = active_tasks
         self.standby_tasks = standby_tasks
         self.warmup_tasks = warmup_tasks
+        self.topology_description_required = topology_description_required
         self.endpoint_information_epoch = endpoint_information_epoch
         self.partitions_by_user_endpoint = partitions_by_user_endpoint
 
@@ -819,8 +823,20 @@ class StreamsGroupHeartbeatResponse(Message):
         pos += 6
         error_message, pos = p.read_compact_nullable_string(buf, pos)
         member_id, pos = p.read_compact_string(buf, pos)
-        member_epoch, heartbeat_interval_ms, acceptable_recovery_lag, task_offset_interval_ms = _iiii.unpack_from(buf, pos)
-        pos += 16
+        member_epoch, heartbeat_interval_ms = _ii.unpack_from(buf, pos)
+        pos += 8
+        if version == 0:
+            (acceptable_recovery_lag_legacy,) = _i.unpack_from(buf, pos)
+            pos += 4
+        else:
+            acceptable_recovery_lag_legacy = 0
+        (task_offset_interval_ms,) = _i.unpack_from(buf, pos)
+        pos += 4
+        if version == 1:
+            (acceptable_recovery_lag,) = _q.unpack_from(buf, pos)
+            pos += 8
+        else:
+            acceptable_recovery_lag = -1
         n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             status = None
@@ -853,6 +869,11 @@ class StreamsGroupHeartbeatResponse(Message):
             for _ in range(n):
                 item_warmup_tasks, pos = StreamsGroupHeartbeatResponseTaskIds.read(buf, pos, version)
                 warmup_tasks.append(item_warmup_tasks)
+        if version == 1:
+            (topology_description_required,) = _T.unpack_from(buf, pos)
+            pos += 1
+        else:
+            topology_description_required = False
         (endpoint_information_epoch,) = _i.unpack_from(buf, pos)
         pos += 4
         n, pos = p.read_compact_array_length(buf, pos, 7)
@@ -867,13 +888,18 @@ class StreamsGroupHeartbeatResponse(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(throttle_time_ms, error_code, error_message, member_id, member_epoch, heartbeat_interval_ms, acceptable_recovery_lag, task_offset_interval_ms, status, active_tasks, standby_tasks, warmup_tasks, endpoint_information_epoch, partitions_by_user_endpoint), pos
+        return cls(throttle_time_ms, error_code, error_message, member_id, member_epoch, heartbeat_interval_ms, acceptable_recovery_lag_legacy, task_offset_interval_ms, acceptable_recovery_lag, status, active_tasks, standby_tasks, warmup_tasks, topology_description_required, endpoint_information_epoch, partitions_by_user_endpoint), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _ih.pack(self.throttle_time_ms, self.error_code)
         out += p.compact_nullable_string(self.error_message)
         out += p.compact_string(self.member_id)
-        out += _iiii.pack(self.member_epoch, self.heartbeat_interval_ms, self.acceptable_recovery_lag, self.task_offset_interval_ms)
+        out += _ii.pack(self.member_epoch, self.heartbeat_interval_ms)
+        if version == 0:
+            out += _i.pack(self.acceptable_recovery_lag_legacy)
+        out += _i.pack(self.task_offset_interval_ms)
+        if version == 1:
+            out += _q.pack(self.acceptable_recovery_lag)
         if self.status is None:
             out += b"\0"
         else:
@@ -898,6 +924,8 @@ class StreamsGroupHeartbeatResponse(Message):
             out += p.uvarint(len(self.warmup_tasks) + 1)
             for item_warmup_tasks in self.warmup_tasks:
                 item_warmup_tasks.write(out, version)
+        if version == 1:
+            out += _T.pack(self.topology_description_required)
         out += _i.pack(self.endpoint_information_epoch)
         if self.partitions_by_user_endpoint is None:
             out += b"\0"

@@ -8,6 +8,7 @@ from typing import ClassVar
 from protocol import primitives as p
 from protocol.message import NEW, Message, SlicedMessage
 
+_U = Struct(">16s")
 _i = Struct(">i")
 _ih = Struct(">ih")
 _iq = Struct(">iq")
@@ -66,21 +67,31 @@ class TxnOffsetCommitRequestPartition(Message):
 
 
 class TxnOffsetCommitRequestTopic(SlicedMessage):
-    __slots__ = ("name", "partitions")
+    __slots__ = ("name", "topic_id", "partitions")
 
     def __init__(
         self,
         name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
         partitions: list[TxnOffsetCommitRequestPartition] = NEW,
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[TxnOffsetCommitRequestTopic]:
         partitions: list[TxnOffsetCommitRequestPartition]
         if version >= 3:
-            name, pos = p.read_compact_string(buf, pos)
+            if version <= 5:
+                name, pos = p.read_compact_string(buf, pos)
+            else:
+                name = ""
+            if version == 6:
+                (topic_id,) = _U.unpack_from(buf, pos)
+                pos += 16
+            else:
+                topic_id = p.ZERO_UUID
             n, pos = p.read_compact_array_length(buf, pos, 18)
             if n < 0:
                 p.refuse_null_array()
@@ -95,8 +106,9 @@ class TxnOffsetCommitRequestTopic(SlicedMessage):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, partitions), pos, stop
+            return cls(name, topic_id, partitions), pos, stop
         name, pos = p.read_string(buf, pos)
+        topic_id = p.ZERO_UUID
         n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
@@ -107,11 +119,14 @@ class TxnOffsetCommitRequestTopic(SlicedMessage):
                 stop = pos + p.SLICE_BYTES
             item_partitions, pos = TxnOffsetCommitRequestPartition.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(name, partitions), pos, stop
+        return cls(name, topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:
-            out += p.compact_string(self.name)
+            if version <= 5:
+                out += p.compact_string(self.name)
+            if version == 6:
+                out += _U.pack(self.topic_id)
             out += p.uvarint(len(self.partitions) + 1)
             for item_partitions in self.partitions:
                 item_partitions.write(out, version)
@@ -126,10 +141,10 @@ class TxnOffsetCommitRequestTopic(SlicedMessage):
 class TxnOffsetCommitRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    __slots__ = ("transactional_id", "group_id", "producer_id", "producer_epoch", "generation_id", "member_id", "group_instance_id", "topics")
+    __slots__ = ("transactional_id", "group_id", "producer_id", "producer_epoch", "generation_id_or_member_epoch", "member_id", "group_instance_id", "topics")
 
     def __init__(
         self,
@@ -137,7 +152,7 @@ class TxnOffsetCommitRequest(SlicedMessage):
         group_id: str = "",
         producer_id: int = 0,
         producer_epoch: int = 0,
-        generation_id: int = -1,
+        generation_id_or_member_epoch: int = -1,
         member_id: str = "",
         group_instance_id: str | None = None,
         topics: list[TxnOffsetCommitRequestTopic] = NEW,
@@ -146,7 +161,7 @@ class TxnOffsetCommitRequest(SlicedMessage):
         self.group_id = group_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.generation_id = generation_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.topics = [] if topics is NEW else topics
@@ -158,11 +173,11 @@ class TxnOffsetCommitRequest(SlicedMessage):
         if version >= 3:
             transactional_id, pos = p.read_compact_string(buf, pos)
             group_id, pos = p.read_compact_string(buf, pos)
-            producer_id, producer_epoch, generation_id = _qhi.unpack_from(buf, pos)
+            producer_id, producer_epoch, generation_id_or_member_epoch = _qhi.unpack_from(buf, pos)
             pos += 14
             member_id, pos = p.read_compact_string(buf, pos)
             group_instance_id, pos = p.read_compact_nullable_string(buf, pos)
-            n, pos = p.read_compact_array_length(buf, pos, 3)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             topics = []
@@ -176,12 +191,12 @@ class TxnOffsetCommitRequest(SlicedMessage):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), pos, stop
+            return cls(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics), pos, stop
         transactional_id, pos = p.read_string(buf, pos)
         group_id, pos = p.read_string(buf, pos)
         producer_id, producer_epoch = _qh.unpack_from(buf, pos)
         pos += 10
-        generation_id = -1
+        generation_id_or_member_epoch = -1
         member_id = ""
         group_instance_id = None
         n, pos = p.read_array_length(buf, pos, 6)
@@ -194,13 +209,13 @@ class TxnOffsetCommitRequest(SlicedMessage):
                 stop = pos + p.SLICE_BYTES
             item_topics, pos, stop = yield from TxnOffsetCommitRequestTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
-        return cls(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), pos, stop
+        return cls(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:
             out += p.compact_string(self.transactional_id)
             out += p.compact_string(self.group_id)
-            out += _qhi.pack(self.producer_id, self.producer_epoch, self.generation_id)
+            out += _qhi.pack(self.producer_id, self.producer_epoch, self.generation_id_or_member_epoch)
             out += p.compact_string(self.member_id)
             out += p.compact_nullable_string(self.group_instance_id)
             out += p.uvarint(len(self.topics) + 1)
@@ -250,21 +265,31 @@ class TxnOffsetCommitResponsePartition(Message):
 
 
 class TxnOffsetCommitResponseTopic(Message):
-    __slots__ = ("name", "partitions")
+    __slots__ = ("name", "topic_id", "partitions")
 
     def __init__(
         self,
         name: str = "",
+        topic_id: bytes = p.ZERO_UUID,
         partitions: list[TxnOffsetCommitResponsePartition] = NEW,
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
     def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TxnOffsetCommitResponseTopic, int]:
         partitions: list[TxnOffsetCommitResponsePartition]
         if version >= 3:
-            name, pos = p.read_compact_string(buf, pos)
+            if version <= 5:
+                name, pos = p.read_compact_string(buf, pos)
+            else:
+                name = ""
+            if version == 6:
+                (topic_id,) = _U.unpack_from(buf, pos)
+                pos += 16
+            else:
+                topic_id = p.ZERO_UUID
             n, pos = p.read_compact_array_length(buf, pos, 7)
             if n < 0:
                 p.refuse_null_array()
@@ -276,8 +301,9 @@ class TxnOffsetCommitResponseTopic(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, partitions), pos
+            return cls(name, topic_id, partitions), pos
         name, pos = p.read_string(buf, pos)
+        topic_id = p.ZERO_UUID
         n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
@@ -285,11 +311,14 @@ class TxnOffsetCommitResponseTopic(Message):
         for _ in range(n):
             item_partitions, pos = TxnOffsetCommitResponsePartition.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(name, partitions), pos
+        return cls(name, topic_id, partitions), pos
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:
-            out += p.compact_string(self.name)
+            if version <= 5:
+                out += p.compact_string(self.name)
+            if version == 6:
+                out += _U.pack(self.topic_id)
             out += p.uvarint(len(self.partitions) + 1)
             for item_partitions in self.partitions:
                 item_partitions.write(out, version)
@@ -304,7 +333,7 @@ class TxnOffsetCommitResponseTopic(Message):
 class TxnOffsetCommitResponse(Message):
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int] = 3
 
     __slots__ = ("throttle_time_ms", "topics")
@@ -323,7 +352,7 @@ class TxnOffsetCommitResponse(Message):
         if version >= 3:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
             pos += 4
-            n, pos = p.read_compact_array_length(buf, pos, 3)
+            n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             topics = []

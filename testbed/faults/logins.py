@@ -17,7 +17,7 @@ from broker.network.server.request_channel import ConnectionContext
 from broker.requests.context import ClientConnection, RequestContext
 from broker.requests.interference import Meeting, ReplyPath
 from controller.authorization.rights import UNLIMITED
-from protocol.api_keys import ApiKey, messages_of
+from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import (
     decode,
@@ -158,8 +158,8 @@ def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | Non
         key, version, correlation_id, client_id, pos = read_request_header(frame)
         if key not in LOGIN_APIS:
             return None, None
-        message = messages_of(ApiKey(key)).request
-        if not message.MIN_VERSION <= version <= message.MAX_VERSION:
+        message, (oldest, latest) = messages_of(ApiKey(key)).request, STABLE_VERSIONS[ApiKey(key)]
+        if not oldest <= version <= latest:
             return None, None
         if version >= message.FLEXIBLE_FROM:
             pos = skip_header_tags(frame, pos)

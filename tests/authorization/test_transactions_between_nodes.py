@@ -107,7 +107,9 @@ class Copier:
         return int(topic.partition_responses[0].error_code)
 
     def commit(self, version: int, at: SimBroker) -> int:
-        topic = TxnOffsetCommitRequestTopic("in", [TxnOffsetCommitRequestPartition(0, 1)])
+        topic = TxnOffsetCommitRequestTopic(
+            "in", partitions=[TxnOffsetCommitRequestPartition(0, 1)]
+        )
         request = TxnOffsetCommitRequest("t", "g", *self.me, topics=[topic])
         (answer,) = self.story.ask_as(ALICE, request, version, at).topics
         return int(answer.partitions[0].error_code)

@@ -1,6 +1,6 @@
 """Conversations of groups: the same requests to any broker, and a transcript of its answers.
 
-`tests/golden/groups_kafka_4_3_0.txt` has Apache Kafka's answers, and Ottla's coordinator must give
+`tests/golden/groups_kafka.txt` has Apache Kafka's answers, and Ottla's coordinator must give
 the same: `test_group_coordinator_conversation.py` compares them in process and in virtual time,
 `tests/compat/test_group_answers.py` over the network. The transcript numbers a broker's random ids
 in the order in which they appear. `python -m tests.clients.group_conversation PORT` writes the file
@@ -35,7 +35,7 @@ from protocol.messages import (
     sync_group,
 )
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "groups_kafka_4_3_0.txt"
+GOLDEN = Path(__file__).parents[1] / "golden" / "groups_kafka.txt"
 TOPIC = "conversation"
 SESSION_MS = 30_000
 # Kafka keeps these in hash maps, so their order is arbitrary.

@@ -1,6 +1,6 @@
 """Offsets in transactions: the same requests to any broker, and a transcript of its answers.
 
-`tests/golden/transactional_offsets_kafka_4_3_0.txt` has Apache Kafka's answers, and Ottla must give
+`tests/golden/transactional_offsets_kafka.txt` has Apache Kafka's answers, and Ottla must give
 the same: `tests/compat/test_transactional_offset_answers.py`. The command
 `python -m tests.clients.transactional_offsets_conversation PORT` writes the file again, from an
 Apache Kafka at PORT that was just formatted and has `group.initial.rebalance.delay.ms=0`.
@@ -44,7 +44,7 @@ from tests.clients.group_conversation import (
 )
 from tests.tools.waiting import LIMIT_S, PAUSE_S, wait_until
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "transactional_offsets_kafka_4_3_0.txt"
+GOLDEN = Path(__file__).parents[1] / "golden" / "transactional_offsets_kafka.txt"
 TIMEOUT_MS = 60_000
 
 
@@ -62,7 +62,9 @@ def committing_in_transaction(group: str, offset: int, **changes: Any) -> TxnOff
         topics=[
             TxnOffsetCommitRequestTopic(
                 topic,
-                [TxnOffsetCommitRequestPartition(p, offset + p, 3, text) for p in partitions],
+                partitions=[
+                    TxnOffsetCommitRequestPartition(p, offset + p, 3, text) for p in partitions
+                ],
             )
         ],
         **values,

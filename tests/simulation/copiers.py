@@ -176,7 +176,7 @@ class Copier(GroupMember):
             self.generation,
             self.member_id,
             None,
-            [TxnOffsetCommitRequestTopic(key[0], [part])],
+            [TxnOffsetCommitRequestTopic(key[0], partitions=[part])],
         )
         about = Moving(txn, self.group, self.generation)
         for _ in range(TRIES_MAX):

@@ -111,7 +111,7 @@ class Transactor:
         part = TxnOffsetCommitRequestPartition(KEY[1], offset, -1, "")
         request = TxnOffsetCommitRequest(
             txn.transactional_id, COPIERS, txn.producer_id, txn.producer_epoch,
-            topics=[TxnOffsetCommitRequestTopic(KEY[0], [part])],
+            topics=[TxnOffsetCommitRequestTopic(KEY[0], partitions=[part])],
         )  # fmt: skip
         version = 5 if self.protocol == 2 else 3
         about = Moving(txn, COPIERS, -1)

@@ -2,7 +2,7 @@
 
 Whatever is damaged costs its partition at most: the node starts and the neighbours serve. What was
 there and is not any more is told in one line that names the partition. Nothing that was not written
-is served under a right checksum, and no aborted record as a committed one. What Kafka 4.3 does with
+is served under a right checksum, and no aborted record as a committed one. What Kafka does with
 the notable damages (a clean stop, one byte or the tail of a file) is in `KAFKA`.
 """
 
@@ -237,7 +237,7 @@ def garbage(_: list[bytes]) -> bytes:
 
 
 LEFTOVERS: dict[str, Callable[[list[bytes]], bytes]] = {
-    f"{18:020d}.log.swap": garbage,  # Kafka 4.3: no start, "Found record size -1515870811"
+    f"{18:020d}.log.swap": garbage,  # Kafka: no start, "Found record size -1515870811"
     f"{18:020d}.index.swap": garbage,
     f"{18:020d}.timeindex.swap": garbage,
     f"{18:020d}.log.cleaned": garbage,

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 
-# What a broker of Kafka 4.3 says of itself in ApiVersions: key → (name, oldest, latest).
+# What a broker of Kafka says of itself in ApiVersions: key → (name, oldest, latest).
 KAFKAS = {
     0: ("PRODUCE", 3, 13),
     1: ("FETCH", 4, 18),

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.errors import ApiError, ErrorCode
 
-# Facts of the protocol (`Errors` of Kafka 4.3).
+# Facts of the protocol (`Errors` of Kafka).
 CODES = {
     "CORRUPT_MESSAGE": 2,
     "UNKNOWN_TOPIC_OR_PARTITION": 3,

@@ -19,6 +19,8 @@ from tests.messages.message_values import KINDS, Case, Struct, cases
 # kafka-python shows these as sets of bits.
 BIT_FIELDS = {"cluster_authorized_operations", "topic_authorized_operations"}
 BIT_FIELDS |= {"authorized_operations"}
+# kafka-python's name for a field that Kafka has renamed.
+OLD_NAMES = {"generation_id_or_member_epoch": "generation_id"}
 
 
 def kafka_python_classes() -> dict[str, Any]:
@@ -81,6 +83,8 @@ def assert_same(ours: Any, theirs: Any, struct: Struct, version: int, where: str
         if their_name in BIT_FIELDS:
             continue
         mine = getattr(ours, attribute)
+        if not hasattr(theirs, their_name):
+            their_name = OLD_NAMES[their_name]
         other = getattr(theirs, their_name)
         path = f"{where} {attribute}"
         element = field["type"].removeprefix("[]")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.unit.broker.apis.api_fixture import Cluster, ask, context
 from tests.unit.broker.fake_connection import Connection
 
 FEATURES = {"metadata.version": (7, 30), "group.version": (0, 1)}
-CLIENT = ApiVersionsRequest("apache-kafka-java", "4.3.0")
+CLIENT = ApiVersionsRequest("apache-kafka-java", "4.4.0")
 
 
 def make(cluster: Cluster | None = None) -> ApiVersionsApi:
@@ -26,12 +27,12 @@ def make(cluster: Cluster | None = None) -> ApiVersionsApi:
     return api
 
 
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(6))
 def test_names_what_is_served_in_order_of_keys(version: int) -> None:
     response = ask(make().handle, CLIENT, version)
     named = [(one.api_key, one.min_version, one.max_version) for one in response.api_keys]
     # Produce from 0: librdkafka does not compress otherwise (KAFKA-18659)
-    assert named == [(0, 0, 13), (3, 0, 13), (18, 0, 4)]
+    assert named == [(0, 0, 13), (3, 0, 13), (18, 0, 5)]
     assert response.error_code == 0
 
 
@@ -87,4 +88,30 @@ def test_what_the_client_runs_on_is_noted_with_its_connection(version: int) -> N
     assert connection.client_software_name == "unknown"
     make().handle(asked, CLIENT, lambda _: None)
     noted = (connection.client_software_name, connection.client_software_version)
-    assert noted == (("apache-kafka-java", "4.3.0") if version >= 3 else ("unknown", "unknown"))
+    assert noted == (("apache-kafka-java", "4.4.0") if version >= 3 else ("unknown", "unknown"))
+
+
+@pytest.mark.parametrize(
+    ("destination", "broker_answers", "controller_answers"),
+    [
+        ({}, "NONE", "NONE"),
+        ({"cluster_id": "c"}, "INVALID_REQUEST", "INVALID_REQUEST"),
+        ({"cluster_id": ""}, "INVALID_REQUEST", "INVALID_REQUEST"),
+        ({"node_id": 1}, "INVALID_REQUEST", "INVALID_REQUEST"),
+        ({"node_id": -2}, "INVALID_REQUEST", "INVALID_REQUEST"),
+        ({"cluster_id": "c", "node_id": 1}, "NONE", "NONE"),
+        ({"cluster_id": "other", "node_id": 1}, "REBOOTSTRAP_REQUIRED", "NONE"),
+        ({"cluster_id": "c", "node_id": 77}, "REBOOTSTRAP_REQUIRED", "NONE"),
+        ({"cluster_id": "other", "node_id": 77}, "REBOOTSTRAP_REQUIRED", "NONE"),
+    ],
+)
+def test_a_client_that_means_another_node_gets_an_error_as_from_kafka(
+    destination: dict[str, Any], broker_answers: str, controller_answers: str
+) -> None:
+    for expected, own in ((broker_answers, ("c", 1)), (controller_answers, None)):
+        api = ApiVersionsApi(Cluster(), lambda: [], FEATURES, destination=own)
+        request = ApiVersionsRequest("client", "1", **destination)
+        answer = ask(api.handle, request, 5)
+        assert ErrorCode(answer.error_code).name == expected
+        assert bool(answer.supported_features) == (expected == "NONE")
+        assert ask(api.handle, request, 4).error_code == 0

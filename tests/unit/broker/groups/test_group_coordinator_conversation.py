@@ -1,4 +1,4 @@
-"""Every group API in every version answers as Apache Kafka 4.3.0 did."""
+"""Every group API in every version answers as Apache Kafka did."""
 
 from __future__ import annotations
 

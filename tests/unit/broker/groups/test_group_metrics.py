@@ -1,4 +1,4 @@
-"""What the group coordinator counts, beside what Apache Kafka 4.3.0 counted for these requests."""
+"""What the group coordinator counts, beside what Apache Kafka counted for these requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets`: the bytes that Apache Kafka 4.3.0 writes, read and written."""
+"""Records of `__consumer_offsets`: the bytes that Apache Kafka writes, read and written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from protocol.messages.group_records import (
 from tests.clients.group_conversation import converse
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode
 
-GOLDEN = Path(__file__).parents[3] / "golden" / "group_records_kafka_4_3_0.txt"
+GOLDEN = Path(__file__).parents[3] / "golden" / "group_records_kafka.txt"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 

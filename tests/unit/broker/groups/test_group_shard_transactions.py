@@ -108,21 +108,23 @@ def test_an_answer_leaves_when_the_offsets_are_in_the_log_for_good() -> None:
 def test_a_generation_that_is_over_is_fenced() -> None:
     wire = GroupNode().connect()
     member = stable_group(wire)
-    assert commit(wire, member_id=member, generation_id=1) == "NONE"
-    assert commit(wire, member_id=member, generation_id=0) == "ILLEGAL_GENERATION"
-    assert commit(wire, member_id=member, generation_id=2) == "ILLEGAL_GENERATION"
-    assert commit(wire, member_id="other", generation_id=1) == "UNKNOWN_MEMBER_ID"
-    assert commit(wire, member_id="", generation_id=1) == "UNKNOWN_MEMBER_ID"
-    assert commit(wire, member_id=member, generation_id=-1) == "ILLEGAL_GENERATION"
+    assert commit(wire, member_id=member, generation_id_or_member_epoch=1) == "NONE"
+    assert commit(wire, member_id=member, generation_id_or_member_epoch=0) == "ILLEGAL_GENERATION"
+    assert commit(wire, member_id=member, generation_id_or_member_epoch=2) == "ILLEGAL_GENERATION"
+    assert commit(wire, member_id="other", generation_id_or_member_epoch=1) == "UNKNOWN_MEMBER_ID"
+    assert commit(wire, member_id="", generation_id_or_member_epoch=1) == "UNKNOWN_MEMBER_ID"
+    assert commit(wire, member_id=member, generation_id_or_member_epoch=-1) == "ILLEGAL_GENERATION"
     wire.call(leaving("g", (member, None)), 5)
-    assert commit(wire, member_id=member, generation_id=1) == "UNKNOWN_MEMBER_ID"
-    assert commit(wire, member_id=member, generation_id=-1) == "NONE", "an empty group"
+    assert commit(wire, member_id=member, generation_id_or_member_epoch=1) == "UNKNOWN_MEMBER_ID"
+    assert commit(wire, member_id=member, generation_id_or_member_epoch=-1) == "NONE", (
+        "an empty group"
+    )
 
 
 def test_an_instance_that_was_replaced_is_fenced() -> None:
     wire = GroupNode().connect()
     old = stable_group(wire, "i")
-    identity: dict[str, Any] = {"member_id": old, "generation_id": 1}
+    identity: dict[str, Any] = {"member_id": old, "generation_id_or_member_epoch": 1}
     assert commit(wire, group_instance_id="i", **identity) == "NONE"
     assert commit(wire, group_instance_id="j", **identity) == "UNKNOWN_MEMBER_ID"
     wire.call(joining("g", group_instance_id="i"), 9)
@@ -148,7 +150,7 @@ def test_a_rebalance_does_not_stop_a_commit_of_its_generation() -> None:
     wire = GroupNode().connect()
     joined = wire.call(joining("g", group_instance_id="i"), 9)
     assert wire.call(describing("g"), 5).groups[0].group_state == "CompletingRebalance"
-    request: dict[str, Any] = {"member_id": joined.member_id, "generation_id": 1}
+    request: dict[str, Any] = {"member_id": joined.member_id, "generation_id_or_member_epoch": 1}
     assert commit(wire, **request) == "NONE"
     plain = committing("g", 5, generation_id_or_member_epoch=1, member_id=joined.member_id)
     answer = wire.call(plain, 9).topics[0].partitions[0]
@@ -157,7 +159,7 @@ def test_a_rebalance_does_not_stop_a_commit_of_its_generation() -> None:
 
 def test_a_generation_of_a_group_that_does_not_exist() -> None:
     wire = GroupNode().connect()
-    assert commit(wire, generation_id=1, member_id="m") == "ILLEGAL_GENERATION"
+    assert commit(wire, generation_id_or_member_epoch=1, member_id="m") == "ILLEGAL_GENERATION"
     assert commit(wire) == "NONE"
     assert wire.call(describing("g"), 5).groups[0].group_state == "Empty"
 

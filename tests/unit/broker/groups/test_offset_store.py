@@ -207,7 +207,7 @@ def transactional(**partitions: str | None) -> TxnOffsetCommitRequest:
         topics=[
             TxnOffsetCommitRequestTopic(
                 "t",
-                [
+                partitions=[
                     TxnOffsetCommitRequestPartition(index, 5 + index, 3, metadata)
                     for index, metadata in enumerate(partitions.values())
                 ],

@@ -131,7 +131,9 @@ class Transaction:
         return int(self.ask(AddOffsetsToTxnRequest("t", *self.me, "g"), 4).error_code)
 
     def commit(self) -> int:
-        topic = TxnOffsetCommitRequestTopic("in", [TxnOffsetCommitRequestPartition(0, 7)])
+        topic = TxnOffsetCommitRequestTopic(
+            "in", partitions=[TxnOffsetCommitRequestPartition(0, 7)]
+        )
         request = TxnOffsetCommitRequest("t", "g", *self.me, topics=[topic])
         answer = self.ask(request, 5 if self.protocol == NEW else 4)
         return int(answer.topics[0].partitions[0].error_code)

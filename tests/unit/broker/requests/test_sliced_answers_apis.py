@@ -367,7 +367,7 @@ def test_offsets_of_many_topics_are_committed_in_a_transaction(long: Long, node:
     commit = TxnOffsetCommitApi(node, node.coordinator, long.answers).handle
     request = committing_in_transaction("g", 1, partitions=range(MANY), transactional_id="t")
     request.topics += [
-        TxnOffsetCommitRequestTopic(name, request.topics[0].partitions[:1])
+        TxnOffsetCommitRequestTopic(name, partitions=request.topics[0].partitions[:1])
         for name in ("conversation", *NAMES)
     ]
     long.compare(commit, request, 5)

@@ -18,7 +18,7 @@ from testbed.faults.documented_errors import (
 )
 from tests.authorization import denials
 
-ANSWERS = Path(denials.__file__).with_name("denials_kafka_4_3_0.json")
+ANSWERS = Path(denials.__file__).with_name("denials_kafka.json")
 
 
 def errors_in(value: Any, path: str = "") -> Iterator[tuple[str, ErrorCode]]:

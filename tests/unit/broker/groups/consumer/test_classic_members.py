@@ -108,7 +108,7 @@ def test_who_does_not_fit_in(stage: Stage, said: Any) -> None:
 
 
 def test_who_needs_an_id_gets_one_before_its_subscription_is_read(stage: Stage) -> None:
-    """Kafka 4.3 answers MEMBER_ID_REQUIRED too; then UNKNOWN_SERVER_ERROR, by an exception."""
+    """Kafka answers MEMBER_ID_REQUIRED too; then UNKNOWN_SERVER_ERROR, by an exception."""
     answer = join(stage, "", metadata=b"\0\0")
     assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
     again = join(stage, answer.member_id, metadata=b"\0\0")

@@ -1,4 +1,4 @@
-"""Records of consumer groups: what is written is what is read, and as Kafka 4.3 wrote it."""
+"""Records of consumer groups: what is written is what is read, and as Kafka wrote it."""
 
 from __future__ import annotations
 
