@@ -37,7 +37,7 @@ INITIAL_FEATURES: Mapping[str, int] = {
 
 
 KEPT_FEATURES: Mapping[str, tuple[int, str]] = {
-    "share.version": (1, "share groups"),
+    "share.version": (2, "share groups"),
     "streams.version": (1, "streams groups"),
 }
 """Features that Ottla keeps but does not serve: the newest level in Kafka, and its use."""

@@ -46,7 +46,8 @@ class MetadataDelta:
         self.topics = TopicsDelta(image.topics)
         self.changed_brokers: dict[int, BrokerRegistration | None] = {}
         """The new registration of each changed broker; None: unregistered."""
-        self.changed_controllers: dict[int, ControllerRegistration] = {}
+        self.changed_controllers: dict[int, ControllerRegistration | None] = {}
+        """The new registration of each changed controller; None: unregistered."""
         self.changed_configs: dict[ConfigResource, dict[str, str]] = {}
         """All present configs of each changed resource; empty after the last one is removed."""
         self.changed_features: dict[str, int] = {}
@@ -182,6 +183,10 @@ class MetadataDelta:
             features=_features(record.features),
             zk_migration_ready=record.zk_migration_ready,
         )
+
+    def _unregister_controller(self, record: m.UnregisterControllerRecord) -> None:
+        """Remove a controller's registration."""
+        self.changed_controllers[record.controller_id] = None
 
     # --- topics --------------------------------------------------------------------------------
 
@@ -371,6 +376,7 @@ _REPLAY: dict[type, Callable[[MetadataDelta, Any], None]] = {
     m.FenceBrokerRecord: MetadataDelta._fence_broker,
     m.UnfenceBrokerRecord: MetadataDelta._unfence_broker,
     m.RegisterControllerRecord: MetadataDelta._register_controller,
+    m.UnregisterControllerRecord: MetadataDelta._unregister_controller,
     m.TopicRecord: MetadataDelta._add_topic,
     m.PartitionRecord: MetadataDelta._set_partition,
     m.PartitionChangeRecord: MetadataDelta._change_partition,

@@ -184,6 +184,7 @@ def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
     for broker_id, broker in after.brokers.items():
         if before.brokers.get(broker_id) != broker:
             delta.changed_brokers[broker_id] = broker
+    delta.changed_controllers.update(dict.fromkeys(before.controllers))
     delta.changed_controllers.update(after.controllers)
     for key in (*before.configs, *after.configs):
         now = after.configs.get(key, {})

@@ -7,8 +7,8 @@ Never: holds the finalized level (that is a record, see `controller.metadata.ima
 
 Follows KIP-584 (features) and KIP-778 (KRaft upgrades). Levels: KIP-900 (SCRAM, level 11),
 delegation tokens (level 14), KIP-858 (directories, level 17), KIP-966 (eligible leader replicas,
-level 23), KIP-1066 (cordoned directories, level 30). The numbers are those of Apache Kafka's
-`MetadataVersion`.
+level 23), KIP-1066 (cordoned directories, level 30), ranges of addresses in ACLs (level 32), the
+unregistration of controllers (level 33). The numbers are those of Kafka's `MetadataVersion`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ GROUP_VERSION = "group.version"
 
 MINIMUM_LEVEL = 7
 """The level 3.3-IV3, the lowest that Kafka 4.x opens."""
-LATEST_LEVEL = 30
-"""The level 4.3-IV0, with which directories are formatted."""
+LATEST_LEVEL = 33
+"""The level 4.4-IV2, with which directories are formatted."""
 
 # fmt: off
 _NAMES = (
@@ -39,6 +39,7 @@ _NAMES = (
     "4.1-IV0", "4.1-IV1",
     "4.2-IV0", "4.2-IV1",
     "4.3-IV0",
+    "4.4-IV0", "4.4-IV1", "4.4-IV2",
 )
 # fmt: on
 
@@ -51,6 +52,7 @@ _ELR = LEVELS["4.0-IV1"]
 _SCRAM = LEVELS["3.5-IV2"]
 _TOKENS = LEVELS["3.6-IV2"]
 _CORDONED = LEVELS["4.3-IV0"]
+_ADDRESS_RANGES = LEVELS["4.4-IV1"]
 
 _SINCE: dict[type, tuple[tuple[int, int], ...]] = {
     m.PartitionRecord: ((_ELR, 2), (_DIRECTORIES, 1)),
@@ -59,7 +61,7 @@ _SINCE: dict[type, tuple[tuple[int, int], ...]] = {
 }
 """The level from which a record is written in a version, latest first; else in version 0."""
 
-_FORMAT_CHANGES = (7, 8, 11, 13, 14, 15, 17, 23, 30)
+_FORMAT_CHANGES = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)
 """The levels that added records or fields; releases below them cannot read these."""
 
 
@@ -88,6 +90,11 @@ def has_scram(level: int) -> bool:
 def has_delegation_tokens(level: int) -> bool:
     """Return whether the metadata may contain delegation tokens."""
     return level >= _TOKENS
+
+
+def has_address_ranges(level: int) -> bool:
+    """Return whether the host of an ACL may be a range of addresses, such as 10.0.0.0/8."""
+    return level >= _ADDRESS_RANGES
 
 
 def record_version(record: object, level: int) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from controller.metadata.version import LATEST_LEVEL
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -103,16 +104,16 @@ def _feature_cases() -> list[Case]:
         ("min isr of a broker, removed", _min_isr("1", 1, None), 1),
         ("min isr of the cluster, removed", _min_isr("", 1, None), 1),
         ("min isr of the cluster", _min_isr("", 0, "1"), 1),
-        ("same level", _levels((METADATA, 30, UPGRADE)), 2),
-        ("same level v0", _levels((METADATA, 30, UPGRADE)), 0),
-        ("same level v1", _levels((METADATA, 30, UPGRADE)), 1),
+        ("same level", _levels((METADATA, LATEST_LEVEL, UPGRADE)), 2),
+        ("same level v0", _levels((METADATA, LATEST_LEVEL, UPGRADE)), 0),
+        ("same level v1", _levels((METADATA, LATEST_LEVEL, UPGRADE)), 1),
         ("up too far", _levels((METADATA, 99, UPGRADE)), 2),
         ("up too far v1", _levels((METADATA, 99, UPGRADE)), 1),
-        ("down as an upgrade", _levels((METADATA, 29, UPGRADE)), 2),
-        ("down safely", _levels((METADATA, 29, SAFE)), 2),
-        ("down unsafely", _levels((METADATA, 29, UNSAFE)), 2),
-        ("down, v0", _levels((METADATA, 29, UPGRADE), down=True), 0),
-        ("up as a downgrade", _levels((METADATA, 31, SAFE)), 2),
+        ("down as an upgrade", _levels((METADATA, LATEST_LEVEL - 1, UPGRADE)), 2),
+        ("down safely", _levels((METADATA, LATEST_LEVEL - 1, SAFE)), 2),
+        ("down unsafely", _levels((METADATA, LATEST_LEVEL - 1, UNSAFE)), 2),
+        ("down, v0", _levels((METADATA, LATEST_LEVEL - 1, UPGRADE), down=True), 0),
+        ("up as a downgrade", _levels((METADATA, LATEST_LEVEL + 1, SAFE)), 2),
         ("below the minimum", _levels((METADATA, 6, SAFE)), 2),
         ("zero", _levels((METADATA, 0, UNSAFE)), 2),
         ("negative", _levels((ELR, -1, UPGRADE)), 2),
@@ -126,7 +127,7 @@ def _feature_cases() -> list[Case]:
         ("elr up as a downgrade", _levels((ELR, 1, SAFE)), 2),
         ("elr on", _levels((ELR, 1, UPGRADE)), 2),
         ("elr too far", _levels((ELR, 2, UPGRADE)), 2),
-        ("two, one wrong", _levels((ELR, 1, UPGRADE), (METADATA, 29, SAFE)), 2),
+        ("two, one wrong", _levels((ELR, 1, UPGRADE), (METADATA, LATEST_LEVEL - 1, SAFE)), 2),
         ("one twice", _levels((ELR, 1, UPGRADE), (ELR, 0, SAFE)), 2),
         ("none", _levels(), 2),
     ]

@@ -130,13 +130,13 @@ def test_a_node_is_loaded_when_it_has_what_its_leader_said_and_stays_so(
 def test_metadata_that_needs_more_than_is_served_stops_the_node() -> None:
     filesystem = MemoryFilesystem()
     OneNode(filesystem)
-    levels = {"metadata.version": 30, "share.version": 2}
+    levels = {"metadata.version": 30, "share.version": 3}
     filesystem.replace_atomically(f"{LOG_DIR}/bootstrap.checkpoint", encode_bootstrap(levels, 1))
     node = OneNode(filesystem)
     node.node.start()
     node.scheduler.run_for(5_000)
     (failure,) = node.failures
-    assert "share.version at level 2; this release knows levels 0 to 0" in str(failure)
+    assert "share.version at level 3; this release knows levels 0 to 0" in str(failure)
 
 
 def test_what_apache_kafka_finalized_and_is_not_served_is_kept_and_named(

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from controller.metadata.records import MetadataRecordError
+from controller.metadata.version import LATEST_LEVEL
 from controller.storage_format import (
     FormatError,
     encode_bootstrap,
@@ -23,7 +24,7 @@ from storage.log.checkpoints import MetaProperties, encode_meta_properties
 CLUSTER = "QI2CiGH1Q92Y99kj0qQe9g"
 
 FIRST_RECORDS = [
-    FeatureLevelRecord("metadata.version", 30),
+    FeatureLevelRecord("metadata.version", LATEST_LEVEL),
     FeatureLevelRecord("eligible.leader.replicas.version", 1),
     FeatureLevelRecord("group.version", 1),
     FeatureLevelRecord("transaction.version", 2),

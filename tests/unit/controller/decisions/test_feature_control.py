@@ -17,7 +17,7 @@ SUPPORTED = {"metadata.version": (7, 30), "group.version": (0, 1)}
 def test_nothing_is_finalized_that_is_not_served() -> None:
     """Clients act on finalized levels: `transaction.version` 2 changes what a producer sends."""
     assert dict(INITIAL_FEATURES) == {
-        "metadata.version": 30,
+        "metadata.version": 33,
         "eligible.leader.replicas.version": 1,
         "group.version": 1,
         "transaction.version": 2,
@@ -47,7 +47,7 @@ def test_levels_of_apache_kafka_that_are_not_served_are_kept_and_named() -> None
     ]
     served = {**SUPPORTED, "streams.version": (0, 1)}
     assert kept_features(image, served) == ["share.version 1 (share groups)"]
-    assert is_kept("share.version", 1)
-    assert not is_kept("share.version", 2)
+    assert is_kept("share.version", 2)
+    assert not is_kept("share.version", 3)
     assert not is_kept("group.version", 1)
     assert not is_kept("metadata.version", 1)

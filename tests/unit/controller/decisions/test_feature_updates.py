@@ -45,6 +45,8 @@ ALL = (broker_record(1), controller_record(9), controller_record(10))
         (24, 2, 29, ALL, None),
         (22, 2, 29, ALL, "might delete metadata information"),
         (29, 2, 30, ALL, "might delete metadata information"),
+        (30, 2, 31, ALL, None),
+        (30, 2, 32, ALL, "might delete metadata information"),
         (29, 3, 30, ALL, "Unsafe metadata downgrade is not supported"),
         (30, 1, 26, (*ALL, controller_record(11, 7, 29)), "Controller 11 only supports"),
         (30, 1, 26, ALL[:2], "controller 10 has not registered"),

@@ -110,6 +110,9 @@ def test_controllers() -> None:
     controller = image_of(record).controllers[5]
     assert controller.endpoints["CONTROLLER"].port == 9093
     assert controller.features == {"metadata.version": (7, 30)}
+    image = image_of(record, m.UnregisterControllerRecord(6))
+    assert image.controllers.keys() == {5}
+    assert after(image, m.UnregisterControllerRecord(5)).controllers == {}
 
 
 def test_scram_users() -> None:

@@ -26,6 +26,7 @@ from protocol.messages import metadata_records as m
         ("4.0-IV3", 25),
         ("4.2-IV1", 29),
         ("4.3-IV0", 30),
+        ("4.4-IV2", 33),
     ],
 )
 def test_levels(name: str, level: int) -> None:
