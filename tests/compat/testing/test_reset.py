@@ -45,6 +45,8 @@ from tests.tools.waiting import wait_until
 
 WITHIN_S = 60.0
 SECURED = {
+    # A producer whose connection was dropped asks again for its topic, at any time.
+    "auto.create.topics.enable": "false",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
