@@ -3,10 +3,11 @@
     python -m tests.differential --sequences 1000 --seed 1     # and all grids
     python -m tests.differential --sequences 0 --grids frames  # a grid alone
     python -m tests.differential --replay sequence.json
+    python -m tests.differential --peer-version VERSION        # of the release before
 
 Starts both brokers and stops them; `--jobs N` shares the sequences between N pairs of brokers. Exit
-1 where a difference is no row of `differences.toml`, or, in a run of all grids, where a row is not
-met any more.
+1 where a difference is no row of `differences.toml`, or, in a run of all grids against the
+reference, where a row is not met any more. The release before differs where Kafka has changed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tests.differential.campaign import Report
 from tests.differential.differences import stale
 from tests.differential.grids import GRIDS
 from tests.differential.jobs import report_of
+from tests.tools.kafka_release import BY_NUMBER, RELEASE
 
 
 def main() -> int:
@@ -30,7 +32,8 @@ def main() -> int:
 
 
 def _is_partial(options: argparse.Namespace) -> bool:
-    return bool(options.replay or options.grids is not None or options.every > 1 or options.skip)
+    chosen = options.replay or options.grids is not None or options.every > 1 or options.skip
+    return bool(chosen) or BY_NUMBER[options.peer_version] != RELEASE
 
 
 def _options() -> argparse.Namespace:
@@ -44,6 +47,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=1, help="one sequence in so many of a grid")
     parser.add_argument("--replay", type=Path, nargs="+", help="sequences kept as JSON")
     parser.add_argument("--folder", type=Path, help="where the shortest sequences are kept")
+    parser.add_argument("--peer-version", choices=list(BY_NUMBER), default=next(iter(BY_NUMBER)))
     parser.add_argument("--texts", action="store_true", help="compare error messages, too")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--skip", help="differences not to look at, by regular expression")

@@ -270,10 +270,14 @@ def api_versions(rng: random.Random, version: int) -> Made:
     if version < 3:
         return {}, None
     names = ("tester", "a b", "", "-x", "x-", "x.y")
-    return {
+    body = {
         "client_software_name": rng.choice(names),
         "client_software_version": rng.choice(names),
-    }, None
+    }
+    if version >= 5:
+        own = {"$": "cluster_id", "of": "own"}
+        body |= {"cluster_id": rng.choice((own, None, "", "x")), "node_id": rng.choice((-1, 1, 2))}
+    return body, None
 
 
 def sasl_handshake(rng: random.Random, version: int) -> Made:

@@ -73,10 +73,10 @@ def txn_offset_commit(rng: random.Random, version: int) -> Made:
         "transactional_id": name,
         "group_id": group,
         **producer(rng, name),
-        "topics": without_ids(topics),
+        "topics": topics if version >= 6 else without_ids(topics),
     }
     if version >= 3 and rng.random() < 0.3:
-        body["generation_id"] = {"$": "generation", "of": group}
+        body["generation_id_or_member_epoch"] = {"$": "generation", "of": group}
         body["member_id"] = {"$": "member", "of": f"{group}/{connection}"}
     return body, connection
 

@@ -20,6 +20,7 @@ from tests.differential.pair import both_brokers
 from tests.differential.sequence import Sequence
 from tests.differential.served import versions_of
 from tests.differential.shrink import RUNS_MAX
+from tests.tools.kafka_release import BY_NUMBER
 
 
 def report_of(options: argparse.Namespace) -> Report:
@@ -35,7 +36,7 @@ def report_of(options: argparse.Namespace) -> Report:
 
 def _report_of_share(options: argparse.Namespace, job: int) -> Report:
     """Return what each `options.jobs`-th sequence from number `job` on shows."""
-    with both_brokers(texts=options.texts) as pair:
+    with both_brokers(BY_NUMBER[options.peer_version], texts=options.texts) as pair:
         runs_max = 0 if options.no_shrink else RUNS_MAX
         campaign = Campaign(pair, runs_max=runs_max, skip=options.skip)
         sequences = _sequences(options, versions_of(pair))

@@ -84,7 +84,12 @@ def _token(learned: Learned, step: Step, request: Any, answer: Any) -> None:
         learned["token_id", "last"] = answer.token_id
 
 
+def _cluster(learned: Learned, step: Step, request: Any, answer: Any) -> None:
+    learned["cluster_id", "own"] = answer.cluster_id
+
+
 TEACHERS = {
+    "DESCRIBE_CLUSTER": _cluster,
     "CREATE_TOPICS": _topic_ids,
     "METADATA": _topic_ids,
     "INIT_PRODUCER_ID": _producer,

@@ -23,7 +23,8 @@ from tests.differential.probes import probes_for
 from tests.differential.sequence import Sequence, Step
 from tests.differential.side import Connections, Sent, Side, Undecodable
 from tests.tools.apache_kafka import HOST, ApacheKafka
-from tests.tools.java_tools import FAST_START
+from tests.tools.java_tools import FAST_START, kafka_classpath
+from tests.tools.kafka_release import RELEASE
 from tests.tools.ports import free_port
 from tests.tools.waiting import wait_until
 
@@ -119,14 +120,15 @@ class Pair:
 
 
 @contextmanager
-def both_brokers(*, texts: bool = False) -> Iterator[Pair]:
-    """Start them, warm, and stop them."""
+def both_brokers(release: str = RELEASE, *, texts: bool = False) -> Iterator[Pair]:
+    """Start Ottla and Apache Kafka `release`, warm, and stop them."""
     kafka = ApacheKafka(
         jvm_options=FAST_START,
         heap="768m",
         static_voters=True,
         features=FEATURES,
         properties=SETTINGS,
+        classpath=kafka_classpath(release),
     )
     controller_port = free_port()
     voters = {"controller.quorum.voters": f"1@{HOST}:{controller_port}"}

@@ -129,6 +129,7 @@ class Resolver:
 
 DEFAULTS: dict[str, Any] = {
     "topic_id": bytes(range(16)),
+    "cluster_id": "unknown",
     "producer_id": 4_000_000,
     "epoch": 0,
     "sequence": 0,

@@ -10,3 +10,5 @@ RELEASE = "4.4.0"
 """The reference: its answers are the right ones."""
 PREVIOUS = "4.3.0"
 """The release before, for folders and clusters that are upgraded, and `--peer-version`."""
+BY_NUMBER = {release.rpartition(".")[0]: release for release in (RELEASE, PREVIOUS)}
+"""The releases by their numbers without a patch level, as `--peer-version` takes them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from tests.differential.generate import Versions
@@ -23,6 +24,7 @@ def grid(versions: Versions) -> Iterator[Sequence]:
     ]
     for step in alone:
         yield Sequence(f"known {step.api}", [create("~t0"), step])
+    yield from _destinations(versions)
     unknown = [_topic("~t0", {"partition": 9}), {"partitions": [{"partition": 0}]}]
     yield Sequence("known zero id in a Fetch", [create("~t0", version=7), fetch(13, unknown)])
     yield Sequence("known a topic deleted in a session", _deleted_in_session())
@@ -40,6 +42,19 @@ def grid(versions: Versions) -> Iterator[Sequence]:
     yield Sequence(
         "aborted transactions under small limits", _aborted(), setup=len(_aborted_before())
     )
+
+
+def _destinations(versions: Versions) -> Iterator[Sequence]:
+    """Yield requests for clusters and nodes that are not this one (KIP-1242)."""
+    own = {"$": "cluster_id", "of": "own"}
+    software = {"client_software_name": "a", "client_software_version": "1"}
+    steps = [Step("DESCRIBE_CLUSTER", 1)]
+    steps += [
+        Step("API_VERSIONS", 5, {**software, "cluster_id": cluster, "node_id": node})
+        for cluster, node in itertools.product((own, None, "", "x"), (-2, -1, 1, 2))
+    ]
+    if versions["API_VERSIONS"][1] >= 5:
+        yield Sequence("known destinations", steps, setup=1)
 
 
 def _records() -> Body:

@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Iterator
 
+from tests.differential.bodies_of_data import topic_id, without_ids
 from tests.differential.generate import Versions, random_step
 from tests.differential.grids.steps import add, batch_of, create, end, init, produce, who
 from tests.differential.sequence import Sequence, Step
@@ -80,7 +81,7 @@ def _others(name: str, before: list[Step], versions: Versions) -> Iterator[Seque
             body["topics"] = [{"name": "~t0", "partitions": [0, 1]}]
             one = Step("ADD_PARTITIONS_TO_TXN", version, {"transactions": [body]})
             yield Sequence(f"add in {name} v{version} {epoch} verify {verify}", [*before, one])
-        yield from _offsets(name, before, epoch)
+        yield from _offsets(name, before, epoch, versions["TXN_OFFSET_COMMIT"][1])
         for outcome, coordinator in itertools.product((True, False), (-1, 0, 1)):
             marker = {**known, "transaction_result": outcome, "coordinator_epoch": coordinator}
             marker["topics"] = [{"name": "~t0", "partition_indexes": [0, 9]}]
@@ -91,14 +92,18 @@ def _others(name: str, before: list[Step], versions: Versions) -> Iterator[Seque
                 )
 
 
-def _offsets(name: str, before: list[Step], epoch: int) -> Iterator[Sequence]:
+def _offsets(name: str, before: list[Step], epoch: int, latest: int) -> Iterator[Sequence]:
     known = who("~x0", epoch)
-    listed = [{"name": "~t0", "partitions": [{"partition_index": 0, "committed_offset": 3}]}]
-    for version, adds in itertools.product((0, 3, 4, 5), (True, False)):
+    offset = {"partition_index": 0, "committed_offset": 3}
+    listed = [{"name": "~t0", "topic_id": topic_id("~t0"), "partitions": [offset]}]
+    for version, adds in itertools.product((0, 3, 4, 5, 6), (True, False)):
+        if version > latest:
+            continue
         first = Step(
             "ADD_OFFSETS_TO_TXN", 3, {"transactional_id": "~x0", **known, "group_id": "~g0"}
         )
-        body = {"transactional_id": "~x0", "group_id": "~g0", **known, "topics": listed}
+        body = {"transactional_id": "~x0", "group_id": "~g0", **known}
+        body["topics"] = listed if version >= 6 else without_ids(listed)
         commit = Step("TXN_OFFSET_COMMIT", version, body)
         fetch = {"groups": [{"group_id": "~g0", "topics": None}], "require_stable": False}
         steps = [*before, *([first] if adds else []), commit, Step("OFFSET_FETCH", 8, fetch)]
@@ -122,7 +127,7 @@ def _walk(number: int, versions: Versions) -> Sequence:
     }
     weights["ADD_PARTITIONS_TO_TXN" if not second else "LIST_OFFSETS"] = 6
     weights["ADD_OFFSETS_TO_TXN"] = 0 if second else 2
-    fixed = {"PRODUCE": 12, "END_TXN": 5, "TXN_OFFSET_COMMIT": 5} if second else {}
+    fixed = {"PRODUCE": 12, "END_TXN": 5, "TXN_OFFSET_COMMIT": 6} if second else {}
     fixed |= {} if second else {"PRODUCE": 11, "END_TXN": 4, "ADD_PARTITIONS_TO_TXN": 3}
     steps = [create("~t0"), create("~t1"), init("~x0"), init("~x1")]
     while len(steps) < 30:
