@@ -12,15 +12,19 @@ import argparse
 import sys
 from pathlib import Path
 
+from controller.metadata.version import LATEST_LEVEL, level_name
 from tests.differential.differences import Row, rows
+from tests.tools.kafka_release import RELEASE
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "differences.md"
-INTRODUCTION = """\
+_NUMBER = RELEASE.rpartition(".")[0]
+_LEVEL = f"{LATEST_LEVEL}, which is {level_name(LATEST_LEVEL)}"
+INTRODUCTION = f"""\
 # What differs from Kafka
 
-These tables list every deliberate difference from Apache Kafka 4.4. Any other difference is a bug.
-A text without a subject in the columns *Kafka* and *Ottla* is about that broker, or about the
-thing in the column *case*.
+These tables list every deliberate difference from Apache Kafka {_NUMBER}. Any other difference is
+a bug. A text without a subject in the columns *Kafka* and *Ottla* is about that broker, or about
+the thing in the column *case*.
 
 `make differential` sends the same requests to both brokers and compares their answers. A row with a
 ✓ explains a difference that this comparison finds. `make differential` fails if such a row explains
@@ -31,11 +35,11 @@ PROCESS = """
 The *single-node profile* is the configuration of `ottla serve` without a configuration file. Rows
 about this profile compare it with Kafka's defaults.
 """
-NOT_SERVED = """
+NOT_SERVED = f"""
 ApiVersions names only APIs that Ottla supports. A new cluster of Ottla finalizes
-`metadata.version` (30, which is 4.3-IV0), `eligible.leader.replicas.version` (1), `group.version`
-(1) and `transaction.version` (2). It does not finalize `share.version` and `streams.version`,
-because clients would then use share groups and streams groups.
+`metadata.version` ({_LEVEL}), `eligible.leader.replicas.version` (1),
+`group.version` (1) and `transaction.version` (2). It does not finalize `share.version` and
+`streams.version`, because clients would then use share groups and streams groups.
 
 Ottla also opens a data folder in which Apache Kafka has finalized `share.version` or
 `streams.version`. Their levels stay in the metadata log and its snapshots. One log line at the
