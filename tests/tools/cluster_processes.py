@@ -25,6 +25,7 @@ from types import TracebackType
 from tests.tools.apache_kafka import HOST, answers_api_versions, fresh_id, listens
 from tests.tools.cluster_security import CLIENTS, ClusterLogin, ClusterSecurity
 from tests.tools.java_tools import FAST_START, JAVA_DIR, java_home_bin, kafka_classpath, run_tool
+from tests.tools.kafka_release import RELEASE
 from tests.tools.link_proxy import LinkProxy
 from tests.tools.ports import Ports
 
@@ -51,6 +52,10 @@ class NodeProcess:
     client_door: int
     internal_door: int
     controller_door: int
+    checkout: Path
+    """The checkout whose Ottla this node starts, if its peer is Ottla."""
+    release: str
+    """The release of Apache Kafka that this node starts, if its peer is Kafka."""
     process: subprocess.Popen[bytes] | None = None
     paused: bool = False
     deaths: list[str] = field(default_factory=list)
@@ -106,6 +111,9 @@ class ClusterProcesses:
     `heap`        -Xms and -Xmx of an Apache Kafka node
     `folder`      the folder of all files; None: a temporary folder, which `close()` removes
     `checkout`    the checkout whose Ottla runs; by default this one
+    `release`     the release of Apache Kafka that runs; by default the reference
+
+    A node that is stopped may start as another program: `nodes[1].peer = …`, `checkout`, `release`.
     """
 
     def __init__(
@@ -123,12 +131,14 @@ class ClusterProcesses:
         jvm_options: Sequence[str] = FAST_START,
         folder: Path | None = None,
         checkout: Path = ROOT,
+        release: str = RELEASE,
         start_timeout_s: float = 120,
     ) -> None:
         self.peer = peer
         self._others = dict(others or {})
         self._features = dict(features or {})
         self._checkout = checkout
+        self._release = release
         self._properties = dict(properties or {})
         self._clients = "PLAINTEXT"
         self._jvm = [*(o for o in jvm_options if not o.startswith("-Xm"))]
@@ -334,7 +344,8 @@ class ClusterProcesses:
             doors = [self.links.door(node_id, ports[0], for_clients=True)]
             doors += [self.links.door(node_id, port) for port in ports[1:]]
         peer = self._others.get(node_id, self.peer)
-        node = NodeProcess(node_id, peer, roles, folder, *ports, *doors)
+        programs = (self._checkout, self._release)
+        node = NodeProcess(node_id, peer, roles, folder, *ports, *doors, *programs)
         self.nodes[node_id] = node
         return node
 
@@ -391,13 +402,13 @@ class ClusterProcesses:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=self._checkout,
+                cwd=node.checkout,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
             )
         node.paused = False
 
     def _ottla(self, node: NodeProcess) -> list[str]:
-        launcher = self._checkout / "ottla" / "__main__.py"  # the same path in all checkouts
+        launcher = node.checkout / "ottla" / "__main__.py"  # the same path in all checkouts
         return [sys.executable, str(launcher), "serve", "--config", str(node.config_file)]
 
     def _kafka(self, node: NodeProcess) -> list[str]:
@@ -405,7 +416,7 @@ class ClusterProcesses:
             java_home_bin() or "java",
             *self._jvm,
             f"-Dlog4j2.configurationFile={JAVA_DIR / 'log4j2-broker.properties'}",
-            *("-cp", kafka_classpath(), "kafka.Kafka", str(node.config_file)),
+            *("-cp", kafka_classpath(node.release), "kafka.Kafka", str(node.config_file)),
         ]
 
     def _format(self, node: NodeProcess) -> None:
@@ -420,7 +431,8 @@ class ClusterProcesses:
                 options = ["-t", self.cluster_id, "-c", str(node.config_file)]
                 for feature, level in self._features.items():
                     options += ["--feature", f"{feature}={level}"]
-                done = run_tool("kafka-storage", "format", *options)
+                path = kafka_classpath(node.release)
+                done = run_tool("kafka-storage", "format", *options, classpath=path)
                 if done.returncode != 0:
                     raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")
                 self._template = node.folder / "formatted"
