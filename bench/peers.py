@@ -20,7 +20,7 @@ from bench.wire import Wire, create_topic, produce_one
 from broker.config.single_node_profile import SINGLE_NODE_PROFILE
 from protocol.messages.metadata import MetadataRequest
 from tests.tools.apache_kafka import JVM_OPTIONS, ApacheKafka, answers_api_versions
-from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses, Program
 from tests.tools.ports import Ports
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -246,11 +246,10 @@ class ClusterPeer(BenchPeer):
             properties = {**properties, **OTTLA_CLUSTER_PROPERTIES}
         self._cluster = ClusterProcesses(
             NODES,
-            peer=kind,
+            program=Program(kind, checkout),
             properties=properties,
             heap=HEAP,
             jvm_options=JVM_OPTIONS,
-            checkout=checkout,
             start_timeout_s=START_TIMEOUT_S,
         )
         self.is_jvm = kind == KAFKA

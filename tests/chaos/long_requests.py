@@ -154,7 +154,7 @@ def measure(cluster: ClusterProcesses, name: str, attack: Attack | None) -> dict
         fewest = min(fewest, len(witness.call(MetadataRequest([]), 9).brokers))
     return {
         "attack": name,
-        "peer": cluster.peer,
+        "peer": cluster.program.peer,
         "round_trips": len(trips),
         "p50_ms": round(quantiles(trips, n=100)[49], 2),
         "p99_ms": round(quantiles(trips, n=100)[98], 2),

@@ -18,8 +18,7 @@ import argparse
 import json
 import sys
 import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
@@ -29,32 +28,13 @@ from tests.chaos.failover_gap import RawProducer
 from tests.chaos.history import History
 from tests.chaos.stock_producers import Confluent, StockProducer
 from tests.clients.wire_client import WireClient
-from tests.tools.cluster_processes import KAFKA, OTTLA, ROOT, ClusterProcesses
-from tests.tools.kafka_release import RELEASE
+from tests.tools.cluster_processes import ClusterProcesses, Program
 from tests.tools.waiting import wait_until
 
 PARTITIONS = 6
 METADATA_VERSION = "metadata.version"
 FEATURES = {"share.version": 0, "streams.version": 0}
 UPGRADE = 1
-
-
-class Program(NamedTuple):
-    """What a node runs."""
-
-    peer: str
-    checkout: Path
-    release: str
-
-    @classmethod
-    def named(cls, name: str) -> Program:
-        """Return the program of `ottla`, `ottla@CHECKOUT`, `kafka` or `kafka@RELEASE`."""
-        peer, _, which = name.partition("@")
-        if peer == KAFKA:
-            return cls(peer, ROOT, which or RELEASE)
-        if peer != OTTLA:
-            raise argparse.ArgumentTypeError(f"no program is called {name}")
-        return cls(peer, Path(which or ROOT).resolve(), RELEASE)
 
 
 class Roll:
@@ -100,7 +80,7 @@ class Roll:
         node = self._cluster.nodes[node_id]
         if node.running:
             self._cluster.terminate(node_id)
-        node.peer, node.checkout, node.release = program
+        node.program = program
         self._cluster.start_node(node_id, wait=wait)
 
     def features(self) -> tuple[dict[str, int], dict[str, tuple[int, int]]]:
@@ -169,9 +149,7 @@ def run(old: Program, new: Program) -> bool:
         )
 
     begun = time.monotonic()
-    with ClusterProcesses(
-        3, peer=old.peer, checkout=old.checkout, release=old.release, features=FEATURES
-    ) as cluster:
+    with ClusterProcesses(3, program=old, features=FEATURES) as cluster:
         roll = Roll(cluster)
         roll.produce()
         before = roll.features()[0]
@@ -201,7 +179,7 @@ def main() -> int:
         prog="python -m tests.chaos.rolling_release", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--old", type=Program.named, required=True)
-    parser.add_argument("--new", type=Program.named, default=Program.named(OTTLA))
+    parser.add_argument("--new", type=Program.named, default=Program())
     options = parser.parse_args()
     return 0 if run(options.old, options.new) else 1
 

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from tests.tools.apache_kafka import HOST, answers_api_versions, fresh_id, listens
 from tests.tools.cluster_security import CLIENTS, ClusterLogin, ClusterSecurity
@@ -35,6 +36,27 @@ ROOT = Path(__file__).resolve().parents[2]
 COMBINED = "broker,controller"
 
 
+class Program(NamedTuple):
+    """What a node runs: Ottla of a checkout, or a release of Apache Kafka."""
+
+    peer: str = OTTLA
+    checkout: Path = ROOT
+    release: str = RELEASE
+
+    @classmethod
+    def named(cls, name: str) -> Program:
+        """Return the program of `ottla`, `ottla@CHECKOUT`, `kafka` or `kafka@RELEASE`.
+
+        Raises ValueError for any other name.
+        """
+        peer, _, which = name.partition("@")
+        if peer == KAFKA:
+            return cls(peer, release=which or RELEASE)
+        if peer != OTTLA:
+            raise ValueError(f"no program is called {name}")
+        return cls(peer, Path(which or ROOT).resolve())
+
+
 @dataclass
 class NodeProcess:
     """A node: its identity, ports, files and process.
@@ -43,7 +65,7 @@ class NodeProcess:
     """
 
     node_id: int
-    peer: str
+    program: Program
     roles: str
     folder: Path
     client_port: int
@@ -52,14 +74,15 @@ class NodeProcess:
     client_door: int
     internal_door: int
     controller_door: int
-    checkout: Path
-    """The checkout whose Ottla this node starts, if its peer is Ottla."""
-    release: str
-    """The release of Apache Kafka that this node starts, if its peer is Kafka."""
     process: subprocess.Popen[bytes] | None = None
     paused: bool = False
     deaths: list[str] = field(default_factory=list)
     """Descriptions of the ends of the process that the test did not cause, or that failed."""
+
+    @property
+    def peer(self) -> str:
+        """OTTLA or KAFKA."""
+        return self.program.peer
 
     @property
     def data_dir(self) -> Path:
@@ -102,6 +125,7 @@ class ClusterProcesses:
     """A cluster of processes: `with ClusterProcesses(3) as cluster: … cluster.bootstrap …`.
 
     `peer`        "ottla" or "kafka"; `others` has the nodes, by id, that run the other program
+    `program`     in place of `peer`: what the nodes run, with its checkout or release
     `features`    feature levels that Apache Kafka formats with, in place of the release's own
     `nodes`       how many; `roles` has the roles of the first nodes, the others are combined
     `properties`  server keys for all nodes, which override those of this class
@@ -110,10 +134,8 @@ class ClusterProcesses:
     `proxied`     put `links` between clients and nodes and among nodes
     `heap`        -Xms and -Xmx of an Apache Kafka node
     `folder`      the folder of all files; None: a temporary folder, which `close()` removes
-    `checkout`    the checkout whose Ottla runs; by default this one
-    `release`     the release of Apache Kafka that runs; by default the reference
 
-    A node that is stopped may start as another program: `nodes[1].peer = …`, `checkout`, `release`.
+    A node that is stopped may start as another program: `nodes[1].program = …`.
     """
 
     def __init__(
@@ -130,21 +152,18 @@ class ClusterProcesses:
         heap: str = "320m",
         jvm_options: Sequence[str] = FAST_START,
         folder: Path | None = None,
-        checkout: Path = ROOT,
-        release: str = RELEASE,
+        program: Program | None = None,
         start_timeout_s: float = 120,
     ) -> None:
-        self.peer = peer
+        self.program = program or Program(peer)
         self._others = dict(others or {})
         self._features = dict(features or {})
-        self._checkout = checkout
-        self._release = release
         self._properties = dict(properties or {})
         self._clients = "PLAINTEXT"
         self._jvm = [*(o for o in jvm_options if not o.startswith("-Xm"))]
         self._jvm += [f"-Xms{heap}", f"-Xmx{heap}"]
         self._keeps_folder = folder is not None
-        self._folder = folder or Path(tempfile.mkdtemp(prefix=f"{peer}-cluster-"))
+        self._folder = folder or Path(tempfile.mkdtemp(prefix=f"{self.program.peer}-cluster-"))
         self._start_timeout_s = start_timeout_s
         self._ports = Ports()
         self._security: ClusterSecurity | None = None
@@ -343,9 +362,9 @@ class ClusterProcesses:
         if self.links is not None:
             doors = [self.links.door(node_id, ports[0], for_clients=True)]
             doors += [self.links.door(node_id, port) for port in ports[1:]]
-        peer = self._others.get(node_id, self.peer)
-        programs = (self._checkout, self._release)
-        node = NodeProcess(node_id, peer, roles, folder, *ports, *doors, *programs)
+        other = self._others.get(node_id)
+        program = self.program if other is None else Program(other)
+        node = NodeProcess(node_id, program, roles, folder, *ports, *doors)
         self.nodes[node_id] = node
         return node
 
@@ -402,13 +421,13 @@ class ClusterProcesses:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=node.checkout,
+                cwd=node.program.checkout,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
             )
         node.paused = False
 
     def _ottla(self, node: NodeProcess) -> list[str]:
-        launcher = node.checkout / "ottla" / "__main__.py"  # the same path in all checkouts
+        launcher = node.program.checkout / "ottla" / "__main__.py"  # the same path in all checkouts
         return [sys.executable, str(launcher), "serve", "--config", str(node.config_file)]
 
     def _kafka(self, node: NodeProcess) -> list[str]:
@@ -416,7 +435,7 @@ class ClusterProcesses:
             java_home_bin() or "java",
             *self._jvm,
             f"-Dlog4j2.configurationFile={JAVA_DIR / 'log4j2-broker.properties'}",
-            *("-cp", kafka_classpath(node.release), "kafka.Kafka", str(node.config_file)),
+            *("-cp", kafka_classpath(node.program.release), "kafka.Kafka", str(node.config_file)),
         ]
 
     def _format(self, node: NodeProcess) -> None:
@@ -431,7 +450,7 @@ class ClusterProcesses:
                 options = ["-t", self.cluster_id, "-c", str(node.config_file)]
                 for feature, level in self._features.items():
                     options += ["--feature", f"{feature}={level}"]
-                path = kafka_classpath(node.release)
+                path = kafka_classpath(node.program.release)
                 done = run_tool("kafka-storage", "format", *options, classpath=path)
                 if done.returncode != 0:
                     raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")

@@ -36,7 +36,7 @@ from tests.chaos.cluster_view import ClusterView
 from tests.chaos.groups.consumer_member import LEAVE_POINTS, POINTS, ConsumerMember
 from tests.chaos.groups.ledger import Ledger
 from tests.chaos.raw_client import Address, Hung, NotSent, RawClient
-from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ROOT, ClusterProcesses
+from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ROOT, ClusterProcesses, Program
 
 GROUP, TOPIC = "handed-over", "hand-overs"
 PARTITIONS = 6
@@ -277,7 +277,7 @@ def main() -> int:
     seed = options.seed if options.seed is not None else random.randrange(10**6)
     print(f"seed {seed}", flush=True)
     with ClusterProcesses(
-        3, peer=options.peer, properties=PROPERTIES, checkout=options.checkout
+        3, program=Program(options.peer, options.checkout), properties=PROPERTIES
     ) as cluster:
         points = list(itertools.islice(itertools.cycle(POINTS), options.kills))
         report = run(cluster, points, seed)

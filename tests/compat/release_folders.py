@@ -1,0 +1,79 @@
+"""Data folders between Ottla, Apache Kafka and the release of Kafka before, at each level.
+
+    python -m tests.compat.release_folders
+
+Each program formats a folder at each `metadata.version` of the two releases that it supports, and
+fills it. Each other program opens it, reads what is there, writes more and goes; then the first
+program opens the folder again. Prints a table; exit 1 where a folder is refused though the program
+supports its level, or where something was not there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from tests.chaos.rolling_release import Roll
+from tests.compat.folder_contents import assert_same, commit, contents, create_topic, produce
+from tests.tools.apache_kafka import SINGLE_NODE
+from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses, Program
+from tests.tools.kafka_release import PREVIOUS, RELEASE
+
+PROGRAMS = {
+    f"Kafka {PREVIOUS}": Program(KAFKA, release=PREVIOUS),
+    f"Kafka {RELEASE}": Program(KAFKA, release=RELEASE),
+    "Ottla": Program(OTTLA),
+}
+LEVELS = {PREVIOUS: 30, RELEASE: 33}
+"""The level of `metadata.version` of each release."""
+METADATA_VERSION = "metadata.version"
+NODE = 1
+OPENS = "opens, and back"
+
+
+def supports(name: str, level: int) -> bool:
+    """Return whether the program knows the level."""
+    return level <= (LEVELS[PREVIOUS] if PREVIOUS in name else LEVELS[RELEASE])
+
+
+def outcomes(first: str, level: int) -> Iterator[tuple[str, str]]:
+    """Format and fill a folder by the program `first`; yield each other program and the outcome."""
+    program = PROGRAMS[first]
+    features = {METADATA_VERSION: level, "share.version": 0, "streams.version": 0}
+    with ClusterProcesses(1, program=program, features=features, properties=SINGLE_NODE) as cluster:
+        create_topic(cluster.bootstrap)
+        written = 0
+        for second in PROGRAMS:
+            produce(cluster.bootstrap, written, 10)
+            commit(cluster.bootstrap)
+            before = contents(cluster.bootstrap)
+            roll = Roll(cluster)
+            roll.one_to(NODE, PROGRAMS[second], wait=False)
+            words = roll.last_words(NODE)
+            if words is None:
+                assert_same(contents(cluster.bootstrap), before)
+                produce(cluster.bootstrap, written + 10, 10)
+                before = contents(cluster.bootstrap)
+            written += 20
+            roll.one_to(NODE, program)
+            assert_same(contents(cluster.bootstrap), before)
+            yield second, OPENS if words is None else words.splitlines()[-1]
+
+
+def main() -> int:
+    """Print the table, and return the exit code."""
+    wrong = 0
+    print("| formatted by | level | " + " | ".join(PROGRAMS) + " |")
+    print("| --- |" * (2 + len(PROGRAMS)), flush=True)
+    for first in PROGRAMS:
+        for level in LEVELS.values():
+            if not supports(first, level):
+                continue
+            row = dict(outcomes(first, level))
+            wrong += sum((row[second] == OPENS) != supports(second, level) for second in PROGRAMS)
+            print(f"| {first} | {level} | " + " | ".join(row.values()) + " |", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
