@@ -1,8 +1,8 @@
 """Three nodes rolled from one program to another, back and over again, while clients produce.
 
-    python -m tests.chaos.rolling_release --old ottla@CHECKOUT          # an earlier Ottla
-    python -m tests.chaos.rolling_release --old kafka@4.3.0             # its folders go to Ottla
-    python -m tests.chaos.rolling_release --old kafka@4.3.0 --new kafka@4.4.0
+    python -m tests.chaos.rolling_release                       # from the release of Kafka before
+    python -m tests.chaos.rolling_release --old ottla@CHECKOUT  # from an earlier Ottla
+    python -m tests.chaos.rolling_release --old ottla --new kafka
 
 A roll restarts one node after the other as the new program, on the same folder, and waits for full
 in-sync sets in between. The levels of features stay those of the old program until the new one runs
@@ -28,7 +28,8 @@ from tests.chaos.failover_gap import RawProducer
 from tests.chaos.history import History
 from tests.chaos.stock_producers import Confluent, StockProducer
 from tests.clients.wire_client import WireClient
-from tests.tools.cluster_processes import ClusterProcesses, Program
+from tests.tools.cluster_processes import KAFKA, ClusterProcesses, Program
+from tests.tools.kafka_release import PREVIOUS
 from tests.tools.waiting import wait_until
 
 PARTITIONS = 6
@@ -178,8 +179,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.chaos.rolling_release", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--old", type=Program.named, required=True)
-    parser.add_argument("--new", type=Program.named, default=Program())
+    named = "ottla, ottla@CHECKOUT, kafka or kafka@RELEASE"
+    before = Program(KAFKA, release=PREVIOUS)
+    parser.add_argument("--old", type=Program.named, default=before, metavar="PROGRAM", help=named)
+    parser.add_argument("--new", type=Program.named, default=Program(), metavar="PROGRAM")
     options = parser.parse_args()
     return 0 if run(options.old, options.new) else 1
 

@@ -37,7 +37,7 @@ COMBINED = "broker,controller"
 
 
 class Program(NamedTuple):
-    """What a node runs: Ottla of a checkout, or a release of Apache Kafka."""
+    """The program of a node: the Ottla of a checkout, or a release of Apache Kafka."""
 
     peer: str = OTTLA
     checkout: Path = ROOT
