@@ -134,7 +134,9 @@ class Confluent(StockProducer):
         if error is not None:
             self.errors.append(str(error))
         else:
-            self.delivered(int(message.value()), message.partition(), message.offset())
+            # None: it was acknowledged as a duplicate, without its offset.
+            offset = -1 if message.offset() is None else message.offset()
+            self.delivered(int(message.value()), message.partition(), offset)
 
 
 class KafkaPython(StockProducer):

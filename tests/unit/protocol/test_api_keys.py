@@ -12,7 +12,7 @@ KAFKAS = {
     3: ("METADATA", 0, 13),
     9: ("OFFSET_FETCH", 1, 10),
     11: ("JOIN_GROUP", 0, 9),
-    18: ("API_VERSIONS", 0, 4),
+    18: ("API_VERSIONS", 0, 5),
     19: ("CREATE_TOPICS", 2, 7),
     22: ("INIT_PRODUCER_ID", 0, 5),
     68: ("CONSUMER_GROUP_HEARTBEAT", 0, 1),
@@ -36,7 +36,7 @@ def test_keys_and_versions_are_kafkas(key: int) -> None:
 
 
 def test_every_key_from_0_to_92_has_one_name() -> None:
-    assert sorted(ApiKey) == list(range(93))
+    assert sorted(ApiKey) == list(range(95))
     assert len(ApiKey.__members__) == len(ApiKey)
 
 
