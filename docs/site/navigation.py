@@ -33,6 +33,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "CONTRIBUTING",
         "CHANGELOG",
         "docs/releases",
+        "docs/new-kafka",
         "SECURITY",
         "bench/README",
         "bench/LESSONS",
