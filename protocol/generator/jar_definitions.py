@@ -43,8 +43,10 @@ def definitions_of(folder: Path) -> dict[str, str]:
     """
     texts = {}
     for file, (jar, types) in _SOURCES.items():
-        found = [message for message in _messages_of(_jar(folder, jar)) if message["type"] in types]
-        lines = [json.dumps(_message(message)) for message in sorted(found, key=_name)]
+        listed = [
+            message for message in _messages_of(_jar(folder, jar)) if message["type"] in types
+        ]
+        lines = [json.dumps(_message(message)) for message in sorted(listed, key=_name)]
         texts[file] = "[\n" + ",\n".join(lines) + "\n]\n"
     return texts
 
