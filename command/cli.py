@@ -1,4 +1,4 @@
-"""The command `ottla`: serve, cluster, status and format; others have files of their own.
+"""The command `ottla`: serve, cluster and status; others have files of their own.
 
 Turns arguments into a configuration and hands over to `broker.process.server`. An error that the
 user can correct is one line, `ottla: …`, with exit code 2; an error of the cluster has exit code 1.
@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +23,12 @@ from command.admin.options import with_bootstrap_server, with_command_config, wi
 from command.command_list import Commands
 from command.completion import VARIABLE
 from command.help_pages.number_ranges import WholeNumber
+from command.nodes.node_options import (
+    load_node_config,
+    shown_folders,
+    with_cluster_id,
+    with_node_config,
+)
 from command.output import ReaderGone, echo
 from ground.config_def import ConfigError
 from protocol.primitives import StringTooLong
@@ -44,25 +49,6 @@ _HELP = """Ottla, a Kafka broker in Python, and commands for any Kafka cluster.
   echo hello | ottla produce greetings
   ottla consume greetings
 """
-
-_CONFIG_HELP = (
-    "Read the configuration from FILE, in the form of Kafka's server.properties; the environment "
-    "variable OTTLA_CONFIG names a file, too. Without a file, the single-node profile applies."
-)
-_CLUSTER_ID_HELP = (
-    "Format empty data folders with this cluster ID, 22 characters of base64url. A single node "
-    "generates its own; all nodes of a larger cluster need the same ID."
-)
-_ADD_SCRAM_HELP = (
-    "Add a user who can log in by SCRAM from the first start on. The keys are name, password, "
-    "iterations, salt, saltedpassword (in place of password; both in base64). May be repeated; add "
-    "the same users on every controller. The list of processes shows this option to others: "
-    "change the password with ottla user add after the first start."
-)
-_JAAS_HELP = "Take logins of listeners from this JAAS file instead of the one in KAFKA_OPTS."
-_OVERRIDE_HELP = (
-    "Set this key of Kafka's server.properties; takes precedence over the file. May be repeated."
-)
 
 
 def run_cli(arguments: Sequence[str]) -> int:
@@ -163,24 +149,6 @@ def _refuse(*reasons: str) -> int:
     return EXIT_REFUSED
 
 
-def _configured(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the options `--config`, `--override` and `--jaas-config`, which every
-    command with a node's configuration has."""
-    with_override = click.option(
-        "--override", "overrides", multiple=True, metavar="KEY=VALUE", help=_OVERRIDE_HELP
-    )
-    with_file = click.option(
-        "--config", "config_file", metavar="FILE", envvar="OTTLA_CONFIG", help=_CONFIG_HELP
-    )
-    with_jaas = click.option("--jaas-config", "jaas_file", metavar="FILE", help=_JAAS_HELP)
-    return with_file(with_override(with_jaas(command)))
-
-
-_with_cluster_id = click.option(
-    "--cluster-id", metavar="ID", envvar="OTTLA_CLUSTER_ID", help=_CLUSTER_ID_HELP
-)
-
-
 def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """Print the version and exit, if the option is set."""
     if wanted and not context.resilient_parsing:
@@ -242,8 +210,8 @@ def ottla(context: click.Context) -> None:
     "that wait for them, such as testcontainers.",
 )
 @with_decode_options
-@_with_cluster_id
-@_configured
+@with_cluster_id
+@with_node_config
 def serve(
     config_file: str | None,
     overrides: tuple[str, ...],
@@ -267,7 +235,7 @@ def serve(
     """
     settings = _settings_of(config_file, overrides, port, data)
     traced = {} if console_port is None else {"ottla.trace.requests": "true"}
-    config = _load_config(config_file, (*overrides, *settings), traced, jaas_file)
+    config = load_node_config(config_file, (*overrides, *settings), traced, jaas_file)
     console = _console(config, console_port, decode, allow_writes=allow_writes)
     from broker.process.logging_setup import configure_logging
     from broker.process.server import run
@@ -293,7 +261,7 @@ def serve(
     finally:
         if console is not None:
             console.stop()
-    say(f"ottla: node {config.node_id} stopped; its data stays in {_folders(config)}")
+    say(f"ottla: node {config.node_id} stopped; its data stays in {shown_folders(config)}")
 
 
 def _console(
@@ -342,42 +310,6 @@ def _settings_of(
             option = "--data" if key == "log.dirs" else "--port"
             raise click.UsageError(f"{option} and --override {key} say the same: leave one out")
     return settings
-
-
-@ottla.command("format", short_help="Format empty data folders, as kafka-storage format does.")
-@_with_cluster_id
-@click.option(
-    "--add-scram",
-    "add_scram",
-    multiple=True,
-    metavar="MECHANISM=[KEY=VALUE,…]",
-    help=_ADD_SCRAM_HELP,
-)
-@_configured
-def format_command(
-    config_file: str | None,
-    overrides: tuple[str, ...],
-    cluster_id: str | None,
-    add_scram: tuple[str, ...],
-    jaas_file: str | None,
-) -> None:
-    """Format the data folders of a node, as kafka-storage format does.
-
-    For a node that is a cluster of its own, ottla serve formats the folders. All nodes of a larger
-    cluster need the same cluster ID; the command proposes an ID if --cluster-id is missing.
-    Folders that are formatted already stay as they are; folders of another cluster are rejected.
-
-    \b
-    ottla format --config broker.properties --cluster-id MkU3OEVBNTcwNTJENDM2Qg
-    ottla format --add-scram 'SCRAM-SHA-512=[name=admin,password=PASSWORD]'
-    """
-    config = _load_config(config_file, overrides, jaas_file=jaas_file)
-    from broker.process.server import format_folders
-    from command.scram_argument import scram_record
-
-    users = [partial(scram_record, text) for text in add_scram]
-    for line in format_folders(config, cluster_id, users):
-        echo(line)
 
 
 _with_cluster_folder = click.option(
@@ -543,43 +475,11 @@ def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: st
     raise click.exceptions.Exit(code)
 
 
-def _load_config(
-    config_file: str | None,
-    overrides: tuple[str, ...],
-    below: dict[str, str] | None = None,
-    jaas_file: str | None = None,
-) -> BrokerConfig:
-    """Return the node's config from the file, the overrides and the defaults in `below`. Raises
-    StartError with a line for each fault.
-
-    Prints to stderr the profile that is used without a file, and the config's warnings.
-    """
-    from broker.config.file import load_config
-
-    config = load_config(config_file, overrides, below, jaas_file)
-    if config.profile_name is not None:
-        say(
-            f"ottla: no --config: using the {config.profile_name} profile "
-            f"(node {config.node_id}, data in {_folders(config)})",
-            error=True,
-        )
-    for warning in config.warnings:
-        say(f"ottla: warning: {warning}", error=True)
-    return config
-
-
-def _folders(config: BrokerConfig) -> str:
-    """Return the data folders as a user can type them: relative ones begin with `./`."""
-    return ", ".join(
-        folder if folder.startswith(("/", ".")) else f"./{folder}" for folder in config.log_dirs
-    )
-
-
 def _report_existing_data(config: BrokerConfig, topics: int, size: int) -> None:
     """Print how many topics and bytes an earlier run has left in the data folders."""
     from client.tables import counted, size_text
 
-    say(f"ottla: {_folders(config)} has {counted(topics, 'topic')}, {size_text(size)}")
+    say(f"ottla: {shown_folders(config)} has {counted(topics, 'topic')}, {size_text(size)}")
 
 
 def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:

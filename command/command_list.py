@@ -17,6 +17,10 @@ _CONFIGS = "command.configs"
 _RECORDS = "command.records"
 
 MODULES = {
+    "format": (
+        "command.formatting.format_command",
+        "Format empty data folders, as kafka-storage format does.",
+    ),
     "dump-log": ("command.dump.dump_command", "Print the contents of files in a data folder."),
     "top": ("command.live.top_command", "Show topics by their rate and groups by their lag, live."),
     "topic": ("command.topics.topic_command", "List, create, describe, alter and delete topics."),

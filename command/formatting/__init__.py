@@ -1,0 +1,1 @@
+"""The command `ottla format`, and the texts of its options."""
