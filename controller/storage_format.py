@@ -80,7 +80,10 @@ def read_directories(filesystem: Filesystem, log_dirs: Sequence[str]) -> LogDire
         return None
     missing = [log_dir for log_dir in log_dirs if log_dir not in formatted]
     if missing:
-        raise FormatError(f"log directory {missing[0]} is not formatted, but others are")
+        raise FormatError(
+            f"log directory {missing[0]} is not formatted, but others are: if it is a new one, "
+            "ottla format --ignore-formatted formats it"
+        )
     first = formatted[log_dirs[0]]
     ids: dict[str, bytes] = {}
     for log_dir, properties in formatted.items():
@@ -109,6 +112,8 @@ def format_directories(
     features: Mapping[str, int] = INITIAL_FEATURES,
     standalone: tuple[str, str, int] | None = None,
     first_records: Sequence[FirstRecord] = (),
+    *,
+    ignore_formatted: bool = False,
 ) -> LogDirectories:
     """Format `log_dirs` and `metadata_log_dir`, which may be one of them or another directory.
     Return the ids.
@@ -118,14 +123,17 @@ def format_directories(
     users and ACLs that the metadata begins with. `standalone` (listener name, host, port) makes
     this node the only voter of a dynamic quorum, by a first snapshot of the metadata log.
 
-    Raises FormatError if a directory is formatted already, and OSError.
+    With `ignore_formatted`, directories of this node that are formatted already stay as they are.
+    Raises FormatError if a directory is formatted otherwise, and OSError.
     """
     directories = list(dict.fromkeys([*log_dirs, metadata_log_dir]))
+    formatted = formatted_directories(filesystem, directories)
+    if formatted and not ignore_formatted:
+        raise FormatError(f"log directory {formatted[0]} is already formatted")
+    ids = _ids_of_node(filesystem, formatted, cluster_id, node_id)
     for log_dir in directories:
-        if filesystem.exists(f"{log_dir}/{META_PROPERTIES}"):
-            raise FormatError(f"log directory {log_dir} is already formatted")
-    ids: dict[str, bytes] = {}
-    for log_dir in directories:
+        if log_dir in formatted:
+            continue
         _make_durable(filesystem, log_dir)
         ids[log_dir] = random_uuid(random_bytes)
         if log_dir == metadata_log_dir:
@@ -134,8 +142,9 @@ def format_directories(
                 encode_bootstrap(features, now_ms, first_records),
             )
             if standalone is not None:
+                level = features.get(METADATA_VERSION, LATEST_LEVEL)
                 voters = standalone_voter(node_id, ids[log_dir], *standalone)
-                first = encode_snapshot((), LATEST_LEVEL, 0, 0, now_ms, voters)
+                first = encode_snapshot((), level, 0, 0, now_ms, voters)
                 folder = f"{log_dir}/{METADATA_FOLDER}"
                 _make_durable(filesystem, folder)
                 filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT}", first)
@@ -143,6 +152,27 @@ def format_directories(
             filesystem, log_dir, MetaProperties(cluster_id, node_id, ids[log_dir])
         )
     return LogDirectories(cluster_id, node_id, ids)
+
+
+def formatted_directories(filesystem: Filesystem, directories: Sequence[str]) -> list[str]:
+    """Return the directories that have a `meta.properties` file."""
+    return [path for path in directories if filesystem.exists(f"{path}/{META_PROPERTIES}")]
+
+
+def _ids_of_node(
+    filesystem: Filesystem, formatted: Sequence[str], cluster_id: str, node_id: int
+) -> dict[str, bytes]:
+    """Return the ids of formatted directories. Raises FormatError if they are not of this node of
+    this cluster."""
+    owner = read_directories(filesystem, formatted)
+    if owner is None:
+        return {}
+    if (owner.cluster_id, owner.node_id) != (cluster_id, node_id):
+        raise FormatError(
+            f"log directory {formatted[0]} belongs to node {owner.node_id} of cluster "
+            f"{owner.cluster_id}, not to node {node_id} of cluster {cluster_id}"
+        )
+    return dict(owner.directory_ids)
 
 
 def _make_durable(filesystem: Filesystem, path: str) -> None:

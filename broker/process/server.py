@@ -33,16 +33,16 @@ from broker.node.metrics.socket_metrics import register_login_metrics
 from broker.node.node import Node
 from broker.node.node_ports import NodePorts
 from broker.node.preparation.storage_folders import (
-    RandomBytes,
-    format_storage,
     is_formatted,
     open_storage,
+    unusable_folder,
 )
 from broker.node.security.client_guards import ClientGuards
 from broker.process import garbage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.descriptor_limit import open_files_max, raise_descriptor_limit
+from broker.process.formatting import format_folders
 from broker.process.node_sockets import NodeSockets, check_listeners
 from broker.process.standard_streams import is_heard
 from broker.process.trace_socket import TraceSocket, new_tracer, start_trace_socket
@@ -52,7 +52,6 @@ from controller.metadata.topic_names import is_internal
 from controller.raft.quorum_state import QuorumStateError
 from ground.filesystem import Filesystem, LocalFilesystem
 from ground.ports import Network, Scheduler
-from protocol.messages.metadata_records import UserScramCredentialRecord
 from storage.directories.log_dirs import LogDirLocked
 from storage.log.descriptors import SPARES
 
@@ -163,7 +162,7 @@ async def _check_before_first_start(config: BrokerConfig, cluster_id: str | None
     try:
         first = not is_formatted(config, LocalFilesystem(), cluster_id)
     except OSError as error:
-        raise _unusable_folder(config, error) from error
+        raise unusable_folder(config, error) from error
     if first:
         await check_listeners(config)
 
@@ -448,21 +447,9 @@ def _opened_node(config: BrokerConfig, ports: NodePorts) -> Node:
     except LogDirLocked as error:
         raise StartError(f"{error} Stop it, or use another folder (log.dirs)") from error
     except OSError as error:
-        raise _unusable_folder(config, error) from error
+        raise unusable_folder(config, error) from error
     except (MetadataRecordError, QuorumStateError) as error:
         raise StartError(f"{config.metadata_log_dir}: {error}") from error
-
-
-def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
-    """Return the error for a folder that cannot be created, read or written, with its key."""
-    folder = str(error.filename or ", ".join(config.log_dirs))
-    in_logs = folder.startswith(tuple(config.log_dirs))
-    key = (
-        "log.dirs" if in_logs or "metadata.log.dir" not in config.originals else "metadata.log.dir"
-    )
-    other = "" if config.profile_name is None else "; for another folder: ottla serve --data DIR"
-    reason = error.strerror or error
-    return StartError(f"cannot use the data folder {folder}: {reason} ({key}){other}")
 
 
 def _settle_future(future: asyncio.Future[None], error: Exception | None) -> None:
@@ -490,38 +477,3 @@ def _on_loop_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any])
     _log.error("%s", context.get("message", "unhandled exception"), exc_info=error)
     if isinstance(error, AssertionError):
         _halt(f"a broken invariant: {error}")
-
-
-def format_folders(
-    config: BrokerConfig,
-    cluster_id: str | None,
-    users: Sequence[Callable[[RandomBytes], UserScramCredentialRecord]] = (),
-) -> list[str]:
-    """Format the data folders of a node, as `ottla format` does, and return the lines to print.
-    Folders that are formatted already stay as they are.
-
-    The new metadata begins with `users`, each created with random bytes for its salt. Raises
-    StartError if the folders cannot be used, or are formatted already and there are `users`.
-    """
-    first_users = [make(os.urandom) for make in users]
-    filesystem = LocalFilesystem(private=private_folders(config))
-    if not config.controller_quorum_voters:
-        from broker.node.preparation.quorum_discovery import with_known_voters
-
-        config = with_known_voters(config, filesystem) or config
-    folders = ", ".join(config.log_dirs)
-    if is_formatted(config, filesystem, cluster_id):
-        if users:
-            raise StartError(
-                f"{folders}: formatted before, so --add-scram comes too late: start the node, then "
-                "make users with ottla user add"
-            )
-        return [f"ottla: {folders}: formatted before, left as it is"]
-    now_ms = time.time_ns() // 1_000_000
-    try:
-        storage = format_storage(config, filesystem, os.urandom, now_ms, cluster_id, first_users)
-    except OSError as error:
-        raise _unusable_folder(config, error) from error
-    return [
-        f"ottla: formatted {folders} for node {storage.node_id} of cluster {storage.cluster_id}"
-    ]

@@ -22,6 +22,7 @@ from controller.metadata.version import (
     ELR_VERSION,
     GROUP_VERSION,
     LATEST_LEVEL,
+    LEVELS,
     METADATA_VERSION,
     TRANSACTION_VERSION,
 )
@@ -41,6 +42,25 @@ KEPT_FEATURES: Mapping[str, tuple[int, str]] = {
     "streams.version": (1, "streams groups"),
 }
 """Features that Ottla keeps but does not serve: the newest level in Kafka, and its use."""
+
+
+_ELR_NEEDS = LEVELS["4.0-IV1"]
+"""The level of `metadata.version` on which every level of ELR above 0 depends."""
+
+
+def needed_metadata_level(name: str, level: int) -> int:
+    """Return the lowest level of `metadata.version` on which this level of a feature depends; 0 if
+    it depends on none."""
+    return _ELR_NEEDS if name == ELR_VERSION and level > 0 else 0
+
+
+def dependency_fault(name: str, level: int, needed: int) -> str:
+    """Return Kafka's text for a level of a feature that needs the level `needed` of
+    `metadata.version`, which is not reached."""
+    return (
+        f"{name} could not be set to {level} because it depends on {METADATA_VERSION} level "
+        f"{needed}"
+    )
 
 
 def is_kept(name: str, level: int) -> bool:

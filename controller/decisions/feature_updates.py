@@ -17,11 +17,14 @@ from typing import NamedTuple
 
 from controller.decisions.configuration_control import ConfigurationControl
 from controller.decisions.decision import Decision, DecisionView
-from controller.decisions.feature_control import is_elr_level
+from controller.decisions.feature_control import (
+    dependency_fault,
+    is_elr_level,
+    needed_metadata_level,
+)
 from controller.metadata.image import MetadataImage
 from controller.metadata.records import MetadataRecord
 from controller.metadata.version import (
-    ELR_VERSION,
     KRAFT_VERSION,
     LEVELS,
     METADATA_VERSION,
@@ -33,8 +36,6 @@ from ground.sliced_work import Pace, Steps, in_bulk
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import FeatureLevelRecord
 
-_ELR_NEEDS = LEVELS["4.0-IV1"]
-_NEEDED = f"{METADATA_VERSION} level {_ELR_NEEDS}"
 _REGISTRATION = LEVELS["3.7-IV0"]
 
 
@@ -105,10 +106,9 @@ class FeatureUpdates:
             return _invalid(update, text)
         if name == METADATA_VERSION:
             return _metadata_version_fault(image, update)
-        if name == ELR_VERSION and level and proposed.get(METADATA_VERSION, 0) < _ELR_NEEDS:
-            return _invalid(
-                update, f"{name} could not be set to {level} because it depends on {_NEEDED}"
-            )
+        needed = needed_metadata_level(name, level)
+        if proposed.get(METADATA_VERSION, 0) < needed:
+            return _invalid(update, dependency_fault(name, level, needed))
         return None
 
     def _level_fault(self, image: MetadataImage, update: FeatureUpdate, now: int) -> str | None:

@@ -72,6 +72,16 @@ def level_name(level: int) -> str:
     return str(level)
 
 
+def release_level(text: str) -> int | None:
+    """Return the level of a release of Kafka (`4.2`, `4.2.1`) or of a level's name (`4.2-IV0`);
+    None for other texts. A release has the highest of its levels, and only its first two numbers
+    count."""
+    parts = text.split(".")
+    name = ".".join(parts[:2]) if any(parts[2:]) else text
+    of_release = [level for known, level in LEVELS.items() if known.startswith(f"{name}-")]
+    return LEVELS.get(name) or max(of_release, default=None)
+
+
 def changes_metadata(low: int, high: int) -> bool:
     """Return whether metadata of level `high` may have records or fields that level `low` lacks."""
     return any(low < level <= high for level in _FORMAT_CHANGES)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 
 from broker.config.file import load_config
+from broker.process.formatting import format_folders
 from broker.process.logging_setup import configure_logging
-from broker.process.server import format_folders
 from broker.process.standard_streams import say
 from ottla.testing.frames import Json
 from testbed.broker_under_test import BrokerUnderTest

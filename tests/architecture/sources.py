@@ -42,6 +42,7 @@ SHELL = (
     "broker/config/file.py",
     "broker/process/data_folders.py",
     "broker/process/descriptor_limit.py",
+    "broker/process/formatting.py",
     "broker/process/logging_setup.py",
     "broker/process/metrics_server.py",
     "broker/process/node_sockets.py",

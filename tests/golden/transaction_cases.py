@@ -344,19 +344,30 @@ def _exhausting(talk: Conversation, jump: Callable[[], None] | None) -> None:
 
 
 def converse(
-    call: Call, pause: Callable[[], None], jump: Callable[[], None] | None = None
+    call: Call,
+    pause: Callable[[], None],
+    jump: Callable[[], None] | None = None,
+    *,
+    exhausts: bool = True,
+    newest: bool = True,
 ) -> dict[str, Any]:
-    """The whole conversation. `jump` takes the id `t` to the epoch before its last but one."""
+    """The whole conversation. `jump` takes the id `t` to the epoch before its last but one.
+
+    Without `exhausts`, it stops before the last epochs. Without `newest`, it has no requests of
+    the protocol that `transaction.version` 1 brings.
+    """
     for name in ("a", "b"):
         created = call(CreateTopicsRequest([CreatableTopic(name, 2, 1)], 30_000, False), 7)
         assert created.topics[0].error_code == 0
     talk = Conversation(call, pause)
     _initializing(talk)
-    _adding(talk)
-    for version in (0, 4, 5):
+    if newest:
+        _adding(talk)
+    for version in (0, 4, 5) if newest else (0, 4):
         _ending(talk, version)
     _fencing(talk)
-    _exhausting(talk, jump)
+    if exhausts:
+        _exhausting(talk, jump)
     return talk.answers
 
 

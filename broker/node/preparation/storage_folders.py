@@ -8,10 +8,11 @@ node would create a different cluster id. Owns no state. Never opens a log.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
+from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.raft.quorum_voters import METADATA_FOLDER
 from controller.storage_format import (
     BOOTSTRAP_CHECKPOINT,
@@ -20,6 +21,7 @@ from controller.storage_format import (
     FormatError,
     LogDirectories,
     format_directories,
+    formatted_directories,
     new_cluster_id,
     read_directories,
 )
@@ -77,12 +79,20 @@ def format_storage(
     now_ms: int,
     cluster_id: str | None = None,
     first_records: Sequence[FirstRecord] = (),
+    features: Mapping[str, int] = INITIAL_FEATURES,
+    *,
+    ignore_formatted: bool = False,
 ) -> LogDirectories:
     """Format the empty folders of a node, and return what they were formatted with.
 
-    The cluster begins with `first_records`, which are users and ACLs. Raises StartError if a folder
-    is not empty, or if a node of a cluster has no `cluster_id`.
+    The cluster begins with the levels of `features` and with `first_records`, which are users and
+    ACLs. With `ignore_formatted`, folders that are formatted already stay as they are, and give the
+    others their cluster id. Raises StartError if a folder is not empty, or if a node of a cluster
+    has no `cluster_id`.
     """
+    formatted = split_folders(config, filesystem)[0] if ignore_formatted else []
+    if formatted:
+        cluster_id = cluster_id or _cluster_id_of(filesystem, formatted)
     if cluster_id is not None:
         check_cluster_id(cluster_id)
     elif is_one_of_several(config):
@@ -91,7 +101,7 @@ def format_storage(
             f"--cluster-id {new_cluster_id(random_bytes)}"
         )
     for log_dir in _all_dirs(config):
-        if filesystem.exists(log_dir):
+        if filesystem.exists(log_dir) and log_dir not in formatted:
             contents = [
                 name
                 for name in filesystem.list_dir(log_dir)
@@ -112,8 +122,10 @@ def format_storage(
             config.node_id,
             random_bytes,
             now_ms,
-            standalone=_standalone(config),
-            first_records=first_records,
+            features,
+            _standalone(config),
+            first_records,
+            ignore_formatted=ignore_formatted,
         )
     except FormatError as error:
         raise StartError(str(error)) from error
@@ -138,6 +150,28 @@ def _standalone(config: BrokerConfig) -> tuple[str, str, int] | None:
         return None
     (voter,) = config.controller_quorum_voters
     return config.controller_listeners[0].listener_name, voter.host, voter.port
+
+
+def split_folders(config: BrokerConfig, filesystem: Filesystem) -> tuple[list[str], list[str]]:
+    """Return the folders of the node that are formatted, and those that are not.
+
+    Raises StartError if a folder is named twice.
+    """
+    _check_named_once(config, filesystem)
+    folders = _all_dirs(config)
+    formatted = formatted_directories(filesystem, folders)
+    return formatted, [folder for folder in folders if folder not in formatted]
+
+
+def _cluster_id_of(filesystem: Filesystem, formatted: Sequence[str]) -> str:
+    """Return the cluster id of formatted folders. Raises StartError if they contradict each
+    other."""
+    try:
+        directories = read_directories(filesystem, formatted)
+    except FormatError as error:
+        raise StartError(str(error)) from error
+    assert directories is not None
+    return directories.cluster_id
 
 
 def is_formatted(
@@ -207,3 +241,15 @@ def check_cluster_id(text: str) -> None:
         raise StartError(
             f"--cluster-id {text} is not a cluster id: 22 characters of base64url are needed"
         ) from error
+
+
+def unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
+    """Return the error for a folder that cannot be created, read or written, with its key."""
+    folder = str(error.filename or ", ".join(config.log_dirs))
+    in_logs = folder.startswith(tuple(config.log_dirs))
+    key = (
+        "log.dirs" if in_logs or "metadata.log.dir" not in config.originals else "metadata.log.dir"
+    )
+    other = "" if config.profile_name is None else "; for another folder: ottla serve --data DIR"
+    reason = error.strerror or error
+    return StartError(f"cannot use the data folder {folder}: {reason} ({key}){other}")

@@ -34,9 +34,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], None]:
     def install(run: Run) -> None:
         stand_in = ModuleType("broker.process.server")
         stand_in.run = run  # type: ignore[attr-defined]
-        stand_in.format_folders = lambda config, cluster_id, users=(): [  # type: ignore[attr-defined]
-            f"{folder} {cluster_id}" for folder in config.log_dirs
-        ]
         monkeypatch.setitem(sys.modules, "broker.process.server", stand_in)
 
     return install

@@ -92,6 +92,24 @@ def test_nothing_is_formatted_twice() -> None:
         format_directories(filesystem, ["/a"], "/a", CLUSTER, 1, random.Random(1).randbytes, 99)
 
 
+def test_what_is_formatted_stays_beside_a_new_directory() -> None:
+    filesystem = formatted("/a")
+    before = {name: filesystem.read(f"/a/{name}") for name in filesystem.list_dir("/a")}
+    source = random.Random(2).randbytes
+    for owner in ((CLUSTER, 2), ("another", 1)):
+        with pytest.raises(FormatError, match="/a belongs to node 1 of cluster .*, not to node"):
+            format_directories(
+                filesystem, ["/a", "/b"], "/a", *owner, source, 99, ignore_formatted=True
+            )
+    assert not filesystem.exists("/b")
+    made = format_directories(
+        filesystem, ["/a", "/b"], "/a", CLUSTER, 1, source, 99, ignore_formatted=True
+    )
+    assert made == read_directories(filesystem, ["/a", "/b"])
+    assert {name: filesystem.read(f"/a/{name}") for name in filesystem.list_dir("/a")} == before
+    assert filesystem.list_dir("/b") == ["meta.properties"]
+
+
 def test_unformatted() -> None:
     assert read_directories(MemoryFilesystem(), ["/a"]) is None
     assert read_bootstrap(MemoryFilesystem(), "/a") == FIRST_RECORDS

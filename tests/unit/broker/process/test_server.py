@@ -19,9 +19,7 @@ from broker.network.outgoing.blocking_client import BlockingClient
 from broker.node.control.lifecycle import BrokerLifecycle
 from broker.process import node_sockets, port_holder
 from broker.process import server as process_server
-from broker.process.server import CLIENTS_QUIET_S, Server, _serve, format_folders
-from controller.storage_format import read_bootstrap
-from ground.filesystem import LocalFilesystem
+from broker.process.server import CLIENTS_QUIET_S, Server, _serve
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
@@ -33,7 +31,6 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.messages.metadata_records import UserScramCredentialRecord
 from tests.tools.waiting import LIMIT_S, wait_until_async
 from tests.unit.broker.network.server.virtual_time import VirtualTime
 from tests.unit.broker.process.server_fixture import config
@@ -467,36 +464,3 @@ async def test_a_start_tells_what_the_one_before_has_left(tmp_path: Path) -> Non
     async with asyncio.timeout(LIMIT_S):
         await _serve(config(tmp_path), ready, on_found=lambda *one: found.append(one))
     assert found == [(2, 0)]
-
-
-def test_format_says_what_it_did_and_does_it_once(tmp_path: Path) -> None:
-    one = config(tmp_path / "data")
-    (line,) = format_folders(one, "AAAAAAAAAAAAAAAAAAAAAQ")
-    assert "formatted" in line
-    assert "AAAAAAAAAAAAAAAAAAAAAQ" in line
-    (line,) = format_folders(one, None)
-    assert "formatted before" in line
-
-
-def test_users_come_with_the_first_formatting_only(tmp_path: Path) -> None:
-    one = config(tmp_path / "data")
-
-    def alice(random_bytes: Callable[[int], bytes]) -> UserScramCredentialRecord:
-        return UserScramCredentialRecord("alice", 1, random_bytes(16), b"", b"", 4096)
-
-    def wrong(_random_bytes: object) -> UserScramCredentialRecord:
-        raise StartError("--add-scram: wrong")
-
-    with pytest.raises(StartError, match="--add-scram: wrong"):
-        format_folders(one, None, [wrong])
-    assert not (tmp_path / "data").exists()
-    format_folders(one, None, [alice])
-    *_, first = read_bootstrap(LocalFilesystem(), str(tmp_path / "data"))
-    assert (first.name, len(first.salt)) == ("alice", 16)
-    with pytest.raises(StartError, match="formatted before, so --add-scram comes too late"):
-        format_folders(one, None, [alice])
-
-
-def test_a_folder_that_cannot_be_formatted_is_named_with_its_key() -> None:
-    with pytest.raises(StartError, match=r"/proc/nowhere: .* \(log.dirs\); .*--data DIR"):
-        format_folders(config(Path("/proc/nowhere")), None)

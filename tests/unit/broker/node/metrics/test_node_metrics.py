@@ -8,7 +8,8 @@ import pytest
 
 from broker.config.parse import parse_config
 from broker.metrics import Labels
-from broker.process.server import Server, format_folders
+from broker.process.formatting import format_folders
+from broker.process.server import Server
 from broker.quotas.client_quota_manager import QuotaKind
 from protocol.messages import metadata_records as m
 from tests.unit.broker.process.server_fixture import config
