@@ -10,6 +10,7 @@ from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.parse import single_node_config
 from broker.process.server import Server, loop_factory
+from controller.settings import DEFAULT_FEATURES
 from storage.log.checkpoints import CLEAN_SHUTDOWN, META_PROPERTIES
 from tests.architecture.sources import ROOT
 
@@ -17,6 +18,7 @@ TEXT = (ROOT / "docs" / "operations.md").read_text()
 NAMES = re.findall(r"`([^`\n]+)`", TEXT)
 # Configs of topics in the document, which are no keys of a broker.
 OF_TOPICS = ("max.message.bytes", "retention.bytes")
+FEATURES = set(DEFAULT_FEATURES)
 LOGGERS = ("ottla.broker", "ottla.controller", "ottla.authorizer")
 ENDS = (".md", ".yml", ".log", ".index", ".properties", ".metadata", ".checkpoint")
 
@@ -29,7 +31,7 @@ def test_its_keys_are_those_of_the_configuration() -> None:
     }
     keys = {name for name in dotted if not name.startswith(LOGGERS)}
     assert len(keys) > 20
-    assert sorted(keys - set(BROKER_CONFIG_DEF) - set(OF_TOPICS)) == []
+    assert sorted(keys - set(BROKER_CONFIG_DEF) - set(OF_TOPICS) - FEATURES) == []
 
 
 def test_its_defaults_are_those_of_the_keys() -> None:

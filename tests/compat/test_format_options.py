@@ -174,6 +174,7 @@ def comparable(text: str) -> str:
     return re.sub(r"(levels are from 7 to) \d+.*", r"\1", text)
 
 
+@pytest.mark.long(sample=60)
 @pytest.mark.parametrize("choice", CHOICES, ids=" ".join)
 def test_a_choice_has_the_same_outcome(
     choice: Choice, tools: KafkaTools, tmp_path: Path, capsys: pytest.CaptureFixture[str]

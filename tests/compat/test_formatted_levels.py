@@ -7,7 +7,6 @@ change what a broker answers, too.
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,7 @@ def answers(port: int, transaction_level: int) -> dict[str, Any]:
         }
         told = transaction_cases.converse(
             wire.call,
-            lambda: time.sleep(0.02),
+            transaction_cases.let_it_work,
             exhausts=False,
             newest=transaction_level > 0,
         )
@@ -104,6 +103,7 @@ def test_a_producer_speaks_the_protocol_of_the_level(
     ottla.close()
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize("release", ["3.3", "3.9", "4.0-IV1"])
 def test_metadata_of_an_old_release_is_served_and_opens_in_kafka(
     release: str, ottla_broker_factory: Callable[..., Any], tmp_path: Path

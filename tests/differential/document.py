@@ -42,9 +42,10 @@ ApiVersions names only APIs that Ottla supports. A new cluster of Ottla finalize
 `streams.version`, because clients would then use share groups and streams groups.
 
 Ottla also opens a data folder in which Apache Kafka has finalized `share.version` or
-`streams.version`. Their levels stay in the metadata log and its snapshots. One log line at the
-start names these features, but ApiVersions does not. The records of share groups and streams groups
-stay unchanged in `__consumer_offsets` and `__share_group_state`.
+`streams.version`, and `ottla format --feature` can finalize them. Their levels stay in the metadata
+log and its snapshots. One log line at the start names these features, but ApiVersions does not. The
+records of share groups and streams groups stay unchanged in `__consumer_offsets` and
+`__share_group_state`.
 """
 ODD = """
 No client sends these requests. Ottla does not follow Kafka's answer to them.

@@ -371,6 +371,11 @@ def converse(
     return talk.answers
 
 
+def let_it_work() -> None:
+    """Give a real broker time before the next request."""
+    time.sleep(0.02)
+
+
 def record() -> None:
     """Ask a real broker."""
     from tests.clients.wire_client import WireClient
@@ -378,7 +383,7 @@ def record() -> None:
     from tests.tools.java_tools import FAST_START
 
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka, WireClient(kafka.port) as wire:
-        answers = converse(wire.call, lambda: time.sleep(0.02))
+        answers = converse(wire.call, let_it_work)
     write_json(RECORDED, answers, sort_keys=True)
 
 
