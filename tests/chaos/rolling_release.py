@@ -28,6 +28,7 @@ from tests.chaos.failover_gap import RawProducer
 from tests.chaos.history import History
 from tests.chaos.stock_producers import Confluent, StockProducer
 from tests.clients.wire_client import WireClient
+from tests.tools.apache_kafka import answers_api_versions
 from tests.tools.cluster_processes import KAFKA, ClusterProcesses, Program
 from tests.tools.kafka_release import PREVIOUS
 from tests.tools.waiting import wait_until
@@ -123,12 +124,14 @@ class Roll:
         count = sum(producer.acknowledged() for producer in self._producers)
         return {"acknowledged": count, "errors": errors[:5], "anomalies": anomalies[:5]}
 
-    def last_words(self, node_id: int) -> str | None:
-        """Wait until a node that was started serves or ends; return its last lines if it ended."""
+    def refusal(self, node_id: int, program: Program) -> str | None:
+        """Restart a node as `program`, and wait until it serves or ends. Return its last lines if
+        it ended, None if it serves."""
         node = self._cluster.nodes[node_id]
         log_start = len(node.log_text())
+        self.one_to(node_id, program, wait=False)
         wait_until(
-            lambda: not node.running or "is ready" in node.log_text()[log_start:],
+            lambda: not node.running or answers_api_versions(node.client_door),
             f"the end or the start of node {node_id}",
             limit_s=180,
         )
@@ -150,7 +153,9 @@ def run(old: Program, new: Program) -> bool:
         )
 
     begun = time.monotonic()
-    with ClusterProcesses(3, program=old, features=FEATURES) as cluster:
+    with ClusterProcesses(
+        3, program=old, features=FEATURES if old.peer == KAFKA else {}
+    ) as cluster:
         roll = Roll(cluster)
         roll.produce()
         before = roll.features()[0]
@@ -164,8 +169,7 @@ def run(old: Program, new: Program) -> bool:
         roll.go_on()
         told("raised", level=level)
         if level > before[METADATA_VERSION]:
-            roll.one_to(1, old, wait=False)
-            words = roll.last_words(1)
+            words = roll.refusal(1, old)
             good &= words is not None
             told("the old program is refused", words=words)
             roll.one_to(1, new)

@@ -28,6 +28,8 @@ LEVELS = {PREVIOUS: 30, RELEASE: 33}
 """The level of `metadata.version` of each release."""
 METADATA_VERSION = "metadata.version"
 NODE = 1
+RECORDS = 30
+"""So many in each codec: `commit` reads 100 of them."""
 OPENS = "opens, and back"
 
 
@@ -44,17 +46,16 @@ def outcomes(first: str, level: int) -> Iterator[tuple[str, str]]:
         create_topic(cluster.bootstrap)
         written = 0
         for second in PROGRAMS:
-            produce(cluster.bootstrap, written, 10)
+            produce(cluster.bootstrap, written, RECORDS)
             commit(cluster.bootstrap)
             before = contents(cluster.bootstrap)
             roll = Roll(cluster)
-            roll.one_to(NODE, PROGRAMS[second], wait=False)
-            words = roll.last_words(NODE)
+            words = roll.refusal(NODE, PROGRAMS[second])
             if words is None:
                 assert_same(contents(cluster.bootstrap), before)
-                produce(cluster.bootstrap, written + 10, 10)
+                produce(cluster.bootstrap, written + RECORDS, RECORDS)
                 before = contents(cluster.bootstrap)
-            written += 20
+            written += 2 * RECORDS
             roll.one_to(NODE, program)
             assert_same(contents(cluster.bootstrap), before)
             yield second, OPENS if words is None else words.splitlines()[-1]
@@ -64,7 +65,7 @@ def main() -> int:
     """Print the table, and return the exit code."""
     wrong = 0
     print("| formatted by | level | " + " | ".join(PROGRAMS) + " |")
-    print("| --- |" * (2 + len(PROGRAMS)), flush=True)
+    print("| --- " * (2 + len(PROGRAMS)) + "|", flush=True)
     for first in PROGRAMS:
         for level in LEVELS.values():
             if not supports(first, level):

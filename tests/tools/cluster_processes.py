@@ -126,7 +126,7 @@ class ClusterProcesses:
 
     `peer`        "ottla" or "kafka"; `others` has the nodes, by id, that run the other program
     `program`     in place of `peer`: what the nodes run, with its checkout or release
-    `features`    feature levels that Apache Kafka formats with, in place of the release's own
+    `features`    feature levels to format with, in place of the program's own
     `nodes`       how many; `roles` has the roles of the first nodes, the others are combined
     `properties`  server keys for all nodes, which override those of this class
     `secured`     SASL_SSL for clients and between brokers, TLS with certificates for controllers;
@@ -427,8 +427,7 @@ class ClusterProcesses:
         node.paused = False
 
     def _ottla(self, node: NodeProcess) -> list[str]:
-        launcher = node.program.checkout / "ottla" / "__main__.py"  # the same path in all checkouts
-        return [sys.executable, str(launcher), "serve", "--config", str(node.config_file)]
+        return [sys.executable, str(_launcher(node)), "serve", "--config", str(node.config_file)]
 
     def _kafka(self, node: NodeProcess) -> list[str]:
         return [
@@ -441,19 +440,15 @@ class ClusterProcesses:
     def _format(self, node: NodeProcess) -> None:
         """Format a node.
 
-        Kafka's own tool formats the first node of Kafka. Other nodes get a copy of its files with
-        another directory id.
+        The program's own tool formats the first node of Kafka, or of Ottla with chosen features.
+        Other nodes get a copy of its files with another directory id.
         """
         node.data_dir.mkdir(parents=True, exist_ok=True)
-        if node.peer == KAFKA:
+        if node.peer == KAFKA or self._features:
             if self._template is None:
-                options = ["-t", self.cluster_id, "-c", str(node.config_file)]
-                for feature, level in self._features.items():
-                    options += ["--feature", f"{feature}={level}"]
-                path = kafka_classpath(node.program.release)
-                done = run_tool("kafka-storage", "format", *options, classpath=path)
+                done = self._run_format(node)
                 if done.returncode != 0:
-                    raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")
+                    raise RuntimeError(f"no format of the folder:\n{done.stdout}{done.stderr}")
                 self._template = node.folder / "formatted"
                 shutil.copytree(node.data_dir, self._template)
                 return
@@ -462,6 +457,20 @@ class ClusterProcesses:
         (node.data_dir / "meta.properties").write_text(
             f"version=1\ncluster.id={self.cluster_id}\n"
             f"node.id={node.node_id}\ndirectory.id={directory_id}\n"
+        )
+
+    def _run_format(self, node: NodeProcess) -> subprocess.CompletedProcess[str]:
+        options = ["--cluster-id", self.cluster_id, "--config", str(node.config_file)]
+        for feature, level in self._features.items():
+            options += ["--feature", f"{feature}={level}"]
+        if node.peer == KAFKA:
+            path = kafka_classpath(node.program.release)
+            return run_tool("kafka-storage", "format", *options, classpath=path)
+        return subprocess.run(
+            [sys.executable, str(_launcher(node)), "format", *options],
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
 
     def _notice_death(self, node: NodeProcess) -> None:
@@ -481,6 +490,10 @@ class ClusterProcesses:
     def _pid_of(self, node_id: int) -> int | None:
         node = self.nodes[node_id]
         return node.process.pid if node.process is not None else None
+
+
+def _launcher(node: NodeProcess) -> Path:
+    return node.program.checkout / "ottla" / "__main__.py"  # the same path in all checkouts
 
 
 def _end_of_log(node: NodeProcess) -> str:
