@@ -77,7 +77,8 @@ def format_folders(
         )
     except OSError as error:
         raise unusable_folder(config, error) from error
-    return _lines(storage, formatted, empty, features or {})
+    has_metadata = config.metadata_log_dir in empty
+    return _lines(storage, formatted, empty, features if features and has_metadata else {})
 
 
 def _check_nothing_is_late(
@@ -105,7 +106,8 @@ def _lines(
     features: Mapping[str, int],
 ) -> list[str]:
     """Return the lines to print after the folders `empty` have been formatted beside those that
-    were `formatted` before. `features` has the levels that the user chose."""
+    were `formatted` before. `features` has the levels that the user chose, if the metadata begins
+    with them."""
     lines = [_left_line(formatted)] if formatted else []
     lines.append(
         f"ottla: formatted {', '.join(empty)} for node {storage.node_id} of cluster "

@@ -94,7 +94,7 @@ def test_a_new_folder_is_formatted_beside_those_that_are(tmp_path: Path) -> None
     with pytest.raises(StartError, match=f"of cluster {CLUSTER}, not to .* {OTHER_CLUSTER}"):
         format_folders(both, OTHER_CLUSTER, ignore_formatted=True)
     assert not new.exists()
-    left, formatted = format_folders(both, None, features=LEVELS, ignore_formatted=True)[:2]
+    left, formatted = format_folders(both, None, features=LEVELS, ignore_formatted=True)
     assert left == f"ottla: {old}: formatted before, left as it is"
     assert formatted == f"ottla: formatted {new} for node 1 of cluster {CLUSTER}"
     assert {path.name: path.read_bytes() for path in old.iterdir()} == before
