@@ -2,7 +2,9 @@
 
 The start fails with one line if a folder was never formatted but is not empty, because its content
 belongs to something else. It also fails for an empty folder of a node in a cluster, because each
-node would create a different cluster id. Owns no state. Never opens a log.
+node would create a different cluster id, and if the metadata is in another folder than the
+configuration says, because the node would begin with empty metadata. Owns no state. Never opens a
+log.
 """
 
 from __future__ import annotations
@@ -155,9 +157,10 @@ def _standalone(config: BrokerConfig) -> tuple[str, str, int] | None:
 def split_folders(config: BrokerConfig, filesystem: Filesystem) -> tuple[list[str], list[str]]:
     """Return the folders of the node that are formatted, and those that are not.
 
-    Raises StartError if a folder is named twice.
+    Raises StartError if a folder is named twice, or if the metadata is in another folder.
     """
     _check_named_once(config, filesystem)
+    _check_metadata_place(config, filesystem)
     folders = _all_dirs(config)
     formatted = formatted_directories(filesystem, folders)
     return formatted, [folder for folder in folders if folder not in formatted]
@@ -201,9 +204,11 @@ def is_one_of_several(config: BrokerConfig) -> bool:
 def _read_folders(config: BrokerConfig, filesystem: Filesystem) -> LogDirectories | None:
     """Return the formatted log folders, or None if no folder is formatted.
 
-    Raises StartError if they contradict each other or a folder is named twice.
+    Raises StartError if they contradict each other, a folder is named twice, or the metadata is in
+    another folder.
     """
     _check_named_once(config, filesystem)
+    _check_metadata_place(config, filesystem)
     try:
         return read_directories(filesystem, _all_dirs(config))
     except FormatError as error:
@@ -226,6 +231,20 @@ def _check_named_once(config: BrokerConfig, filesystem: Filesystem) -> None:
         raise StartError(
             f"metadata.log.dir={name} is the folder that log.dirs names {first}: name it so, too"
         )
+
+
+def _check_metadata_place(config: BrokerConfig, filesystem: Filesystem) -> None:
+    """Check that no folder but the configured one has a metadata log: with empty metadata, the node
+    would take all its partitions for those of no topic. Raises StartError, in Kafka's words."""
+    configured = config.metadata_log_dir
+    for folder in config.log_dirs:
+        metadata = f"{folder}/{METADATA_FOLDER}"
+        if folder != configured and filesystem.exists(metadata):
+            raise StartError(
+                f"Found unexpected metadata location in data directory `{metadata}` (the configured"
+                f" metadata directory is {configured}): name {folder} first in log.dirs, or set "
+                f"metadata.log.dir={folder}"
+            )
 
 
 def _all_dirs(config: BrokerConfig) -> list[str]:

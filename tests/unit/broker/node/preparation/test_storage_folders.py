@@ -8,7 +8,12 @@ import pytest
 from broker.config.parse import single_node_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
-from broker.node.preparation.storage_folders import format_storage, is_formatted, open_storage
+from broker.node.preparation.storage_folders import (
+    format_storage,
+    is_formatted,
+    open_storage,
+    split_folders,
+)
 from ground.filesystem import LocalFilesystem
 
 FILESYSTEM = LocalFilesystem()
@@ -107,6 +112,23 @@ def test_a_folder_added_later_is_refused(tmp_path: Path) -> None:
     opened(config(tmp_path / "a"))
     with pytest.raises(StartError, match="is not formatted, but others are"):
         opened(config(tmp_path / "a", tmp_path / "b"))
+
+
+def test_metadata_in_another_folder_is_refused(tmp_path: Path) -> None:
+    """Without `metadata.log.dir`, the metadata is in the first folder of `log.dirs`."""
+    first, second, new = tmp_path / "a", tmp_path / "b", tmp_path / "c"
+    made = opened(config(first, second))
+    (first / "__cluster_metadata-0").mkdir()
+    assert opened(config(first, second)) == made
+    assert opened(config(second, first, **{"metadata.log.dir": str(first)}))
+    says = (
+        f"in data directory `{first}/__cluster_metadata-0` .* directory is {second}.: name {first}"
+    )
+    with pytest.raises(StartError, match=says):
+        opened(config(second, first))
+    for folders in ((new, first), (new, first, second)):
+        with pytest.raises(StartError, match="Found unexpected metadata location"):
+            split_folders(config(*folders), FILESYSTEM)
 
 
 def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
