@@ -58,7 +58,14 @@ def outcomes(first: str, level: int) -> Iterator[tuple[str, str]]:
             written += 2 * RECORDS
             roll.one_to(NODE, program)
             assert_same(contents(cluster.bootstrap), before)
-            yield second, OPENS if words is None else words.splitlines()[-1]
+            yield second, OPENS if words is None else _reason(words)
+
+
+def _reason(words: str) -> str:
+    """Return the line of a log that says why the program ended: of a stack trace its last cause."""
+    lines = words.splitlines()
+    causes = [line for line in lines if line.startswith("Caused by:")]
+    return (causes or lines)[-1]
 
 
 def main() -> int:
