@@ -20,6 +20,7 @@ from controller.metadata.records import MetadataRecord
 from controller.metadata.snapshot import decode_snapshot
 from controller.metadata.version import LATEST_LEVEL, LEVELS
 from protocol.messages.metadata_records import FeatureLevelRecord
+from tests.tools.kafka_release import RELEASE
 from tests.tools.kafka_tools import KafkaTools, ToolResult
 
 pytestmark = pytest.mark.java
@@ -28,14 +29,14 @@ CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 USER = "SCRAM-SHA-256=[name=alice,password=secret]"
 RELEASES = (
     *LEVELS,
-    *("3.3", "3.4", "3.9", "4.0", "4.1", "4.2", "4.3"),
-    *("4.3.0", "4.3.7", "4.3.0-IV0", "4.3.0-SNAPSHOT", "4.3..1", "4.3-IV0.1", "4.3.1.2"),
+    *("3.3", "3.4", "3.9", "4.0", "4.1", "4.2"),
+    *("4.2.0", "4.2.7", "4.2.0-IV0", "4.2.0-SNAPSHOT", "4.2..1", "4.2-IV0.1", "4.2.1.2"),
 )
 NO_RELEASES = (
-    *("4.3-IV9", "3.3-IV2", "3.2", "2.8", "0.10.2", "9.9", "4", "", " 4.3", "4.3 ", "4.3-iv0"),
-    *("v4.3", "4.3-SNAPSHOT", "30", "4.3.", "4.3..", ".4.3", "4..3"),
+    *("4.2-IV9", "3.3-IV2", "3.2", "2.8", "0.10.2", "9.9", "4", "", " 4.2", "4.2 ", "4.2-iv0"),
+    *("v4.2", "4.2-SNAPSHOT", "30", "4.2.", "4.2..", ".4.2", "4..3"),
 )
-RELEASE = "4.3"
+NEWEST = RELEASE.rpartition(".")[0]
 """The release of choices that name none: the newest levels of the two sides may differ."""
 
 LEVELS_OF_FEATURES = {
@@ -63,11 +64,11 @@ def features(*texts: str) -> Choice:
 
 CHOICES: tuple[Choice, ...] = (
     *(release(text) for text in (*RELEASES, *NO_RELEASES)),
-    ("-r", "4.3", "-r", "4.2"),
+    ("-r", "4.2", "-r", "4.1"),
     ("--release-version", "4.2", "--feature", "group.version=0"),
     *(features(f"metadata.version={level}") for level in METADATA_LEVELS),
     *(
-        release(RELEASE, f"{name}.version={level}")
+        release(NEWEST, f"{name}.version={level}")
         for name, levels in LEVELS_OF_FEATURES.items()
         for level in levels
     ),
@@ -78,20 +79,20 @@ CHOICES: tuple[Choice, ...] = (
         for level in (0, 1)
     ),
     # What is refused first.
-    release(RELEASE, "metadata.version=30"),
+    release(NEWEST, "metadata.version=30"),
     release("9.9", "group.version"),
     release("9.9", "metadata.version=30"),
-    release(RELEASE, "metadata.version=30", "unknown=1"),
-    release(RELEASE, "zeta=1", "alpha=1"),
-    release(RELEASE, "kraft.version=1", "alpha=1"),
-    release(RELEASE, "kraft.version=1", "eligible.leader.replicas.version=9"),
-    release(RELEASE, "transaction.version=9", "group.version=9"),
+    release(NEWEST, "metadata.version=30", "unknown=1"),
+    release(NEWEST, "zeta=1", "alpha=1"),
+    release(NEWEST, "kraft.version=1", "alpha=1"),
+    release(NEWEST, "kraft.version=1", "eligible.leader.replicas.version=9"),
+    release(NEWEST, "transaction.version=9", "group.version=9"),
     release("3.9", "share.version=9", "eligible.leader.replicas.version=1"),
     features("metadata.version=99", "alpha=1"),
     features("metadata.version=22", "eligible.leader.replicas.version=1"),
     # Forms of a level.
     *(
-        release(RELEASE, text)
+        release(NEWEST, text)
         for text in (
             *("group.version", "", "=1", "group.version=", "group.version=x", "group.version=1.0"),
             *("group.version=1=1", "group.version=32768", "group.version=1,share.version=1"),
@@ -99,17 +100,17 @@ CHOICES: tuple[Choice, ...] = (
             *("group.version=00", "group.version=-0", "group.version=０"),
         )
     ),
-    release(RELEASE, "group.version=1", "group.version=0"),
-    release(RELEASE, "group.version=0", "group.version=1"),
+    release(NEWEST, "group.version=1", "group.version=0"),
+    release(NEWEST, "group.version=0", "group.version=1"),
     features("metadata.version=29", "metadata.version=30"),
-    release(RELEASE, *(f"{name}.version=0" for name in ("group", "transaction", "share"))),
+    release(NEWEST, *(f"{name}.version=0" for name in ("group", "transaction", "share"))),
     # Users.
     ("-r", "3.4", "--add-scram", USER),
     ("-r", "3.5-IV1", "--add-scram", USER),
     ("-r", "3.5-IV2", "--add-scram", USER),
     ("-r", "3.4", "--add-scram", "nonsense"),
-    ("-r", RELEASE, "-f", "group.version=9", "--add-scram", "nonsense"),
-    ("-r", RELEASE, "--add-scram", USER),
+    ("-r", NEWEST, "-f", "group.version=9", "--add-scram", "nonsense"),
+    ("-r", NEWEST, "--add-scram", USER),
 )
 
 

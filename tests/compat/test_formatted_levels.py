@@ -25,10 +25,11 @@ from tests.compat.java_transactions import JavaTransactions
 from tests.golden import transaction_cases
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
+from tests.tools.kafka_release import RELEASE
 
 pytestmark = pytest.mark.java
 
-RELEASE = "4.3"
+NEWEST = RELEASE.rpartition(".")[0]
 SERVED = ("eligible.leader.replicas.version", "group.version", "transaction.version")
 
 
@@ -67,7 +68,7 @@ def answers(port: int, transaction_level: int) -> dict[str, Any]:
 def test_transactions_and_groups_follow_the_levels_as_in_kafka(
     level: int, ottla_broker_factory: Callable[..., Any], tmp_path: Path
 ) -> None:
-    options = ["-r", RELEASE, "-f", f"transaction.version={level}", "-f", "group.version=0"]
+    options = ["-r", NEWEST, "-f", f"transaction.version={level}", "-f", "group.version=0"]
     with ApacheKafka(format_options=options, jvm_options=FAST_START, heap="512m") as kafka:
         theirs = answers(kafka.port, level)
     assert theirs["a member joins"][0] == ErrorCode.UNSUPPORTED_VERSION

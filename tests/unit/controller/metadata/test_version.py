@@ -38,20 +38,20 @@ def test_levels(name: str, level: int) -> None:
 @pytest.mark.parametrize(
     ("text", "level"),
     [
-        ("4.3-IV0", 30),
-        ("4.3", 30),
-        ("4.3.1", 30),
-        ("4.3.0-SNAPSHOT", 30),
-        ("4.3.0-IV7", 30),
-        ("4.3..1", 30),
+        ("4.2-IV1", 29),
+        ("4.2", 29),
+        ("4.2.1", 29),
+        ("4.2.0-SNAPSHOT", 29),
+        ("4.2.0-IV7", 29),
+        ("4.2..1", 29),
         ("4.2-IV0", 28),
         ("4.2-IV0.1", 28),
         ("4.2", 29),
         ("4.0", 25),
         ("3.7", 19),
         ("3.3", 7),
-        *((text, None) for text in ("4.3.", "4.3..", "4", "", " 4.3", "4.3 ", "4.3-iv0", "v4.3")),
-        *((text, None) for text in ("4.3-SNAPSHOT", "4.3-IV1", "4..3", "3.2", "0.10.2", "30")),
+        *((text, None) for text in ("4.2.", "4.2..", "4", "", " 4.2", "4.2 ", "4.2-iv0", "v4.2")),
+        *((text, None) for text in ("4.2-SNAPSHOT", "4.2-IV1", "4..3", "3.2", "0.10.2", "30")),
     ],
 )
 def test_releases_as_kafka_storage_reads_them(text: str, level: int | None) -> None:
