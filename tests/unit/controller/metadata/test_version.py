@@ -51,7 +51,7 @@ def test_levels(name: str, level: int) -> None:
         ("3.7", 19),
         ("3.3", 7),
         *((text, None) for text in ("4.2.", "4.2..", "4", "", " 4.2", "4.2 ", "4.2-iv0", "v4.2")),
-        *((text, None) for text in ("4.2-SNAPSHOT", "4.2-IV1", "4..3", "3.2", "0.10.2", "30")),
+        *((text, None) for text in ("4.2-SNAPSHOT", "4.2-IV2", "4..3", "3.2", "0.10.2", "30")),
     ],
 )
 def test_releases_as_kafka_storage_reads_them(text: str, level: int | None) -> None:
