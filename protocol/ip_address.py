@@ -45,7 +45,7 @@ def canonical_address(host: str) -> str:
     no address, and other spellings of an IPv4 address are ambiguous."""
     if ":" not in host:
         return host
-    address, zone = _ipv6(host)
+    address, zone = ipv6_address(host)
     if address is None:
         return host
     spelling = address_of_bytes(address)
@@ -84,7 +84,7 @@ def ip_address(text: str) -> str | None:
     if text.lower() == _LOCALHOST:
         return "127.0.0.1"
     if ":" in text:
-        address, _ = _ipv6(text)
+        address, _ = ipv6_address(text)
         return None if address is None else address_of_bytes(address)
     parts = text.split(".")
     if len(parts) > 4 or not all(part.isascii() and part.isdigit() for part in parts):
@@ -96,7 +96,7 @@ def ip_address(text: str) -> str | None:
     return address_of_bytes(number.to_bytes(4))
 
 
-def _ipv6(text: str) -> tuple[bytes | None, str | None]:
+def ipv6_address(text: str) -> tuple[bytes | None, str | None]:
     """Return the bytes of an IPv6 address, which may have brackets, and its zone; None: the text is
     no IPv6 address."""
     from ipaddress import IPv6Address  # rarely needed

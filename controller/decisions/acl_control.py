@@ -4,7 +4,8 @@ Owns: the checks on each ACL and each filter; an invalid one does not stop the o
 exists is not written again. As in Kafka, an ACL need not make sense: any operation may be combined
 with any resource, and no topic needs to have the name.
 
-Every level of `metadata.version` that Kafka 4 knows has these records.
+Every level of `metadata.version` that Kafka 4 knows has these records. Before 4.4-IV1, no host may
+be a range of addresses.
 
 Never: evaluates ACLs (`controller.authorization.standard_authorizer`).
 
@@ -26,9 +27,11 @@ from controller.metadata.acl import ALL, Acl, AclsImage, PatternType, Permission
 from controller.metadata.acl_filter import ANY, MATCH, AclFilter
 from controller.metadata.records import MetadataRecord
 from controller.metadata.snapshot import acl_record
+from controller.metadata.version import has_address_ranges
 from controller.random_ids import RandomBytes, random_uuid
 from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_bulk
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
+from protocol.address_range import address_range
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import RemoveAccessControlEntryRecord
 
@@ -55,6 +58,11 @@ def _invalid(text: str) -> ApiError:
 
 _UNKNOWN_PATTERN = _invalid("Unknown patternFilter.")
 _UNKNOWN_ENTRY = _invalid("Unknown entryFilter.")
+_NO_HOST = _invalid("Host pattern cannot be null or empty")
+_NO_RANGES = ApiError(
+    ErrorCode.UNSUPPORTED_VERSION,
+    "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher.",
+)
 _TOO_MANY_ACLS = _invalid(
     f"Cannot remove more than {MAX_RECORDS_PER_OPERATION} acls in a single delete operation."
 )
@@ -78,13 +86,14 @@ class AclControl:
         TOO_MANY_RECORDS and nothing is written.
         """
         image = view.image.acls
+        may_have_ranges = has_address_ranges(view.image.metadata_level)
         faults: list[ApiError | None] = []
         new: dict[Acl, None] = {}
         pace = Pace()
         for acl in acls:
             if pace.is_full():
                 yield None
-            fault = _fault_of_acl(acl)
+            fault = _fault_of_acl(acl) or _fault_of_host(acl.host, may_have_ranges)
             faults.append(fault)
             if fault is None and not _is_there(image, acl):
                 new[acl] = None
@@ -161,7 +170,8 @@ def _size(acls: Iterable[Acl]) -> int:
 
 
 def _fault_of_acl(acl: Acl) -> ApiError | None:
-    """Return the INVALID_REQUEST error of an ACL to create, None if it is valid."""
+    """Return the INVALID_REQUEST error of an ACL to create, None if it is valid. The caller checks
+    the host."""
     if acl.resource == Resource.CLUSTER and acl.name != CLUSTER_NAME:
         return _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not acl.name:
@@ -179,6 +189,22 @@ def _fault_of_acl(acl: Acl) -> ApiError | None:
             f"Could not parse principal from `{acl.principal}` (no colon is present separating "
             "the principal type from the principal name)"
         )
+    return None
+
+
+def _fault_of_host(host: str, may_have_ranges: bool) -> ApiError | None:
+    """Return the error of an ACL's host, None if it is valid. Kafka checks only a host that has a
+    slash: any other text may be a host, also if no client can ever have it."""
+    if not host:
+        return _NO_HOST
+    if "/" not in host:
+        return None
+    if not may_have_ranges:
+        return _NO_RANGES
+    try:
+        address_range(host)
+    except ValueError as error:
+        return _invalid(f"Invalid CIDR notation '{host}': {error}")
     return None
 
 

@@ -1,8 +1,8 @@
 """An access control entry, and the image of all of them.
 
 Owns: the index that finds the entries for a resource without a scan of all entries. It also owns
-the normalized addresses of the hosts; the hosts themselves stay as they were written. Never
-evaluates entries: `controller.authorization.standard_authorizer` does.
+the normalized addresses of the hosts, and the ranges that hosts describe; the hosts themselves stay
+as they were written. Never evaluates entries: `controller.authorization.standard_authorizer` does.
 
 Follows Kafka's `StandardAcl`, `AclsImage` and KIP-290 (prefixed patterns).
 """
@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ottla.plugins.authorizer import Operation, Resource
+from protocol.address_range import AddressRange, address_range
 from protocol.ip_address import canonical_address, matches_client
 from protocol.messages.metadata_records import AccessControlEntryRecord
 
@@ -99,22 +100,26 @@ class AclsImage(NamedTuple):
     by_principal: Mapping[PatternAndPrincipal, tuple[Acl, ...]] = _NOTHING
     prefix_lengths: Mapping[tuple[int, int], int] = _NOTHING
     """The number of prefixed patterns, by resource type and the length of the prefix."""
-    addresses: Mapping[str, str] = _NOTHING
-    """The normalized address of each host that may be written in several ways (IPv6), by the host
-    as the entry has it. So no request waits while an address is parsed."""
+    addresses: Mapping[str, str | AddressRange] = _NOTHING
+    """The range of each host that describes one, and the normalized address of each host that may
+    be written in several ways (IPv6), by the host as the entry has it. So no request waits while a
+    host is parsed, and an entry for a host that is not here is compared as text alone."""
 
     def address_of(self, acl: Acl) -> str:
         """Return the normalized address of an entry's host, for comparisons; the host itself if it
-        is not in `addresses`."""
-        return self.addresses.get(acl.host, acl.host)
+        is a range, or not in `addresses`."""
+        address = self.addresses.get(acl.host)
+        return address if isinstance(address, str) else acl.host
 
     def is_for_host(self, acl: Acl, host: str) -> bool:
         """Return whether an entry applies to clients at `host`, a normalized address.
 
-        A DENY entry applies to the address in every zone: a forwarded request has lost its zone,
-        and must not escape the denial.
+        An entry for a range applies to its addresses in every zone. A DENY entry for one address
+        does too: a forwarded request has lost its zone, and must not escape the denial.
         """
         address = self.addresses.get(acl.host, acl.host)
+        if isinstance(address, AddressRange):
+            return address.includes(host)
         if address in (host, ANY_HOST):
             return True
         if "%" not in address and "%" not in host:  # the common case, tested first for speed
@@ -173,18 +178,34 @@ class AclsImage(NamedTuple):
 
     def _addresses_after(
         self, changes: Mapping[bytes, Acl | None], by_id: Mapping[bytes, Acl]
-    ) -> Mapping[str, str]:
-        """Return the normalized addresses of the IPv6 hosts in `by_id`, by the host as written.
-        `by_id` has all ACLs after `changes`."""
+    ) -> Mapping[str, str | AddressRange]:
+        """Return the ranges and the normalized IPv6 addresses of the hosts in `by_id`, by the host
+        as written. `by_id` has all ACLs after `changes`."""
         addresses = dict(self.addresses)
         for acl in changes.values():
-            if acl is not None and ":" in acl.host and acl.host not in addresses:
-                addresses[acl.host] = canonical_address(acl.host)
+            if acl is None or acl.host in addresses:
+                continue
+            address = _range_of(acl.host) or (
+                canonical_address(acl.host) if ":" in acl.host else None
+            )
+            if address is not None:
+                addresses[acl.host] = address
         replaced = (self.by_id[acl_id] for acl_id in changes if acl_id in self.by_id)
         if any(acl.host in self.addresses for acl in replaced):
             hosts = {acl.host for acl in by_id.values()}
             return {host: address for host, address in addresses.items() if host in hosts}
         return addresses
+
+
+def _range_of(host: str) -> AddressRange | None:
+    """Return the range that a host describes, None if it describes none. A host with a slash that
+    is no range matches no client."""
+    if "/" not in host:
+        return None
+    try:
+        return address_range(host)
+    except ValueError:
+        return None
 
 
 _Key = TypeVar("_Key")

@@ -274,7 +274,8 @@ def _values(value: Any) -> Any:
     return int(value) if isinstance(value, int) else value
 
 
-def _asked(port: int, cases: list[Case]) -> dict[str, Any]:
+def asked(port: int, cases: list[Case]) -> dict[str, Any]:
+    """The answers of a broker by the names of the cases; those that only restore are left out."""
     answers: dict[str, Any] = {}
     for name, request, version in cases:
         assert name not in answers, name
@@ -299,12 +300,12 @@ def record() -> None:
         "super.users": "User:ANONYMOUS",
     }
     with ApacheKafka(jvm_options=FAST_START, heap="512m", properties=authorizer) as kafka:
-        answers = _asked(kafka.port, cases())
-        answers |= _asked(kafka.controller_port, cases_of_controller())
+        answers = asked(kafka.port, cases())
+        answers |= asked(kafka.controller_port, cases_of_controller())
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka:
-        answers |= _asked(kafka.port, cases_without_authorizer())
+        answers |= asked(kafka.port, cases_without_authorizer())
         off = cases_of_controller_without_authorizer()
-        answers |= _asked(kafka.controller_port, off)
+        answers |= asked(kafka.controller_port, off)
     write_json(RECORDED, answers)
 
 

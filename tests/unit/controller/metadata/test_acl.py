@@ -10,6 +10,7 @@ from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import delta_between
 from controller.metadata.snapshot import acl_record, image_records
+from protocol.address_range import address_range
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import image_of
 
@@ -118,6 +119,24 @@ def test_addresses_come_and_go_with_the_entries_that_have_them() -> None:
     assert acls.addresses == {"::1": spelled["::1"]}
     assert acls.changed({number(4): None}).addresses == {}
     assert list(acls.about(TOPIC, "a"))[-1].host == "*"
+
+
+def test_ranges_come_and_go_with_the_entries_that_have_them() -> None:
+    hosts = ("10.0.0.0/8", "2001:DB8::/32", "10.0.0.0/99", "2001:db8::/129")
+    there = {host: acl("a")._replace(host=host) for host in hosts}
+    acls = image(*there.values())
+    ranges = {host: address_range(host) for host in hosts[:2]}
+    # A host with a colon that is no range is kept as the text that it is.
+    assert acls.addresses == {**ranges, "2001:db8::/129": "2001:db8::/129"}
+    assert [acls.address_of(entry) for entry in there.values()] == list(hosts)
+    v4, v6, no_v4, no_v6 = there.values()
+    assert acls.is_for_host(v4, "10.1.2.3") and not acls.is_for_host(v4, "11.1.2.3")
+    assert acls.is_for_host(v6, "2001:db8:0:0:0:0:0:7%2")
+    assert not acls.is_for_host(no_v4, "10.1.2.3")
+    assert not acls.is_for_host(no_v6, "2001:db8:0:0:0:0:0:7")
+    acls = acls.changed({number(1): None, number(3): None})
+    assert acls.addresses == {"10.0.0.0/8": ranges["10.0.0.0/8"]}
+    assert acls.changed({number(0): None}).addresses == {}
 
 
 def test_records_make_them_and_a_snapshot_has_them() -> None:
