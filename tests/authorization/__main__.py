@@ -1,14 +1,14 @@
 """By command: many random ACL sets, and what a real Apache Kafka answers.
 
     python -m tests.authorization evaluate [--seed N] [--sets N]
-    python -m tests.authorization record-judgements
+    python -m tests.authorization record-judgements [--ranges]
     python -m tests.authorization record-denials [--missing] [--only "CREATE_TOPICS v7"]
     python -m tests.authorization campaign [--seed N] [--rounds N]
     python -m tests.authorization cluster
 
-The second starts Apache Kafka twice (`allow.everyone.if.no.acl.found` off and on), the next two
-once. `campaign` is about random requests, `cluster` (`secured_cluster`) about three real nodes of
-Ottla.
+The second starts Apache Kafka twice (`allow.everyone.if.no.acl.found` off and on), the third once.
+With `--ranges`, the judgements are about entries with ranges of addresses. `campaign`, which starts
+it once, is about random requests, `cluster` (`secured_cluster`) about three real nodes of Ottla.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def main(arguments: list[str]) -> int:
     evaluating = commands.add_parser("evaluate")
     evaluating.add_argument("--seed", type=int, default=0)
     evaluating.add_argument("--sets", type=int, default=100_000)
-    commands.add_parser("record-judgements")
+    judging = commands.add_parser("record-judgements")
+    judging.add_argument("--ranges", action="store_true", help="ACLs for ranges of addresses")
     recording = commands.add_parser("record-denials")
     recording.add_argument("--only", default="", help="cases whose names begin so")
     recording.add_argument("--missing", action="store_true", help="cases that are not kept yet")
@@ -58,9 +59,9 @@ def main(arguments: list[str]) -> int:
 
         return compare_with_kafka(given.seed, given.rounds)
     if given.command == "record-judgements":
-        from tests.authorization.kafka_judgements import record
+        from tests.authorization.kafka_judgements import ADDRESSES, RANGES, record
 
-        record()
+        record(RANGES if given.ranges else ADDRESSES)
     else:
         from tests.authorization.denials.kafka_side import record as record_denials
 

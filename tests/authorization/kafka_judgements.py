@@ -1,9 +1,10 @@
 """What Apache Kafka says about random sets of ACLs, and the same questions to our authorizer.
 
 The questions are requests that tell what one may do: the bits of `IncludeAuthorizedOperations` for
-topics, groups and the cluster, and whether an idempotent producer is let in. Owns the recording
-`judgements_kafka.json`: per set its entries, and per connection one number for each question,
-the bits or, below zero, the error.
+topics, groups and the cluster, and whether an idempotent producer is let in. Owns the recordings
+`judgements_kafka.json` and, of entries with ranges of addresses, `range_judgements_kafka.json`: per
+set its entries, and per connection one number for each question, the bits or, below zero, the
+error.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,28 +27,54 @@ from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.authorization.random_acls import ALLOW, HOSTS, entry
+from tests.authorization.random_acls import ALLOW, HOSTS, HOSTS_OF_RANGES, WITH_RANGES, entry
 from tests.authorization.reference import Entry
 from tests.authorization.secured_kafka import ADMIN, secured_kafka, until
 from tests.clients.wire_client import WireClient
 from tests.kept_json import write_json
+from tests.tools.apache_kafka import HOST
 
-RECORDED = Path(__file__).parent / "judgements_kafka.json"
-SEED, SETS = 43, 20
+SETS = 20
 NAMES = ("a", "ab", "abc", "b")
 WHO = ("alice", "bob", None)
 RESOURCES = (int(Resource.TOPIC), int(Resource.GROUP), int(Resource.CLUSTER))
-CONNECTIONS = tuple((user, host) for user in WHO for host in HOSTS)
 EVERYONE = "allow.everyone.if.no.acl.found"
 NOT_ASKED = -(2**31)
 
 
-def sets() -> list[list[Entry]]:
+@dataclass(frozen=True)
+class Recording:
+    """A file of judgements, and what they are about."""
+
+    file: str
+    seed: int
+    hosts: tuple[str, ...]
+    """Where the clients are."""
+    hosts_of_entries: tuple[str, ...] = ()
+    """As `entry` takes them."""
+
+    @property
+    def path(self) -> Path:
+        return Path(__file__).parent / self.file
+
+    @property
+    def connections(self) -> list[tuple[str | None, str]]:
+        return [(user, host) for user in WHO for host in self.hosts]
+
+
+ADDRESSES = Recording("judgements_kafka.json", 43, HOSTS)
+RANGES = Recording("range_judgements_kafka.json", 44, HOSTS_OF_RANGES, WITH_RANGES)
+
+
+def sets(recording: Recording) -> list[list[Entry]]:
     """Those that are asked about: many entries, most of them about something that can be seen."""
-    chance = random.Random(SEED)
+    chance = random.Random(recording.seed)
     found = []
     for _ in range(SETS):
-        drawn = [entry(chance, RESOURCES[:2] * 2 + RESOURCES) for _ in range(chance.randint(0, 45))]
+        drawn = [
+            entry(chance, RESOURCES[:2] * 2 + RESOURCES, recording.hosts_of_entries)
+            for _ in range(chance.randint(0, 45))
+        ]
         found.append(sorted({_seen(chance, one) for one in drawn}))
     return found
 
@@ -80,28 +108,33 @@ def judged(entries: list[Entry], everyone: bool, user: str | None, host: str) ->
     return [*answers, 0 if idempotent else -ErrorCode.CLUSTER_AUTHORIZATION_FAILED]
 
 
-def recorded() -> Iterator[tuple[list[Entry], bool, str | None, str, list[int]]]:
+def recorded(
+    recording: Recording,
+) -> Iterator[tuple[list[Entry], bool, str | None, str, list[int]]]:
     """Entries, whether everyone may where no entry is, user, host, Kafka's answers."""
-    for one in json.loads(RECORDED.read_text()):
+    for one in json.loads(recording.path.read_text()):
         entries = [tuple(of) for of in one["entries"]]
-        for (user, host), answers in zip(CONNECTIONS, one["answers"], strict=True):
+        for (user, host), answers in zip(recording.connections, one["answers"], strict=True):
             yield entries, one["everyone"], user, host, answers
 
 
-def record() -> None:
+def record(recording: Recording) -> None:
     """Ask two of them."""
-    kept = [one for everyone in (False, True) for one in _ask_kafka(everyone)]
-    write_json(RECORDED, kept)
+    kept = [one for everyone in (False, True) for one in _ask_kafka(recording, everyone)]
+    write_json(recording.path, kept)
 
 
-def _ask_kafka(everyone: bool) -> Iterator[dict[str, Any]]:
-    with secured_kafka({EVERYONE: str(everyone).lower()}) as kafka:
+def _ask_kafka(recording: Recording, everyone: bool) -> Iterator[dict[str, Any]]:
+    everywhere = any(":" in host for host in recording.hosts)
+    bound_to = "[::]" if everywhere else HOST
+    with secured_kafka({EVERYONE: str(everyone).lower()}, bound_to=bound_to) as kafka:
         with kafka.client("SASL", ADMIN) as admin:
             _prepare(admin)
         clients = [
-            kafka.client("SASL" if user else "PLAINTEXT", user, host) for user, host in CONNECTIONS
+            kafka.client("SASL" if user else "PLAINTEXT", user, host)
+            for user, host in recording.connections
         ]
-        for entries in sets():
+        for entries in sets(recording):
             kafka.set_acls(entries)
             answers = [_ask(client) for client in clients]
             yield {"everyone": everyone, "entries": entries, "answers": answers}

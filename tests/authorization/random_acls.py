@@ -17,6 +17,26 @@ PREFIXES = ("a", "ab", "b", "*", "abc", "abcd")
 PRINCIPALS = ("User:alice", "User:bob")
 SUPER_USER = "User:root"
 HOSTS = ("127.0.0.1", "127.0.0.2")
+HOSTS_OF_RANGES = (*HOSTS, "127.0.3.255", "0:0:0:0:0:0:0:1")
+"""Where clients are if ranges matter: most ranges below have some of them, but not all."""
+RANGES = (
+    "127.0.0.0/8",
+    "127.0.0.0/31",
+    "127.0.0.9/30",
+    "127.0.0.2/32",
+    "127.0.1.0/22",
+    "127.0.3.0/24",
+    "127.0.0.0/23",
+    "200.0.0.1/0",
+    "10.0.0.0/8",
+    "::/0",
+    "::2/126",
+    "::2/127",
+    "1::/1",
+    "::1/128",
+)
+WITH_RANGES = (*["*"] * 8, *HOSTS_OF_RANGES, *RANGES, "::/0", "127.0.0.0/8")
+"""The hosts of entries if ranges matter."""
 OPERATIONS = tuple(int(one) for one in Operation)
 # What says nothing about the others: nobody is allowed all that a prefix of one operation has.
 _NOT_IMPLIED = tuple(
@@ -44,8 +64,9 @@ class Case:
     questions: tuple[Question, ...]
 
 
-def entry(chance: random.Random, resources: tuple[int, ...]) -> Entry:
-    """One that may be about what is asked."""
+def entry(chance: random.Random, resources: tuple[int, ...], hosts: tuple[str, ...] = ()) -> Entry:
+    """One that may be about what is asked. `hosts` are those that it may have; by default any, and
+    those of `HOSTS`, and few that are like them."""
     resource = chance.choice(resources)
     pattern = PREFIXED if chance.random() < 0.4 else LITERAL
     name = chance.choice(PREFIXES if pattern == PREFIXED else NAMES)
@@ -55,18 +76,21 @@ def entry(chance: random.Random, resources: tuple[int, ...]) -> Entry:
     principal = chance.choice(
         ("User:alice", "User:alice", "User:alice", "User:*", "User:bob", chance.choice(strangers))
     )
-    unmatched = ("127.0.0.0/8", "localhost", "127.0.0.11")
-    host = chance.choice(("*", "*", "*", HOSTS[0], HOSTS[1], chance.choice(unmatched)))
+    others = ("127.0.0.0/8", "localhost", "127.0.0.11")
+    host = chance.choice(hosts or ("*", "*", "*", *HOSTS, chance.choice(others)))
     operation = ALL if chance.random() < 0.2 else chance.choice(OPERATIONS)
     permission = DENY if chance.random() < 0.35 else ALLOW
     return (int(resource), name, pattern, principal, host, int(operation), permission)
 
 
 def case(chance: random.Random, questions: int = 6) -> Case:
-    """A set about one or two types of resource, some of its entries about one operation."""
+    """A set about one or two types of resource, some of its entries about one operation. Every
+    second one has ranges of addresses."""
     resources = tuple(int(one) for one in chance.sample(list(Resource), chance.choice((1, 1, 2))))
     favourite = chance.choice((*OPERATIONS, Operation.DESCRIBE, Operation.DESCRIBE))
-    entries = [entry(chance, resources) for _ in range(chance.choice((0, 1, 2, 3, 4, 6, 10)))]
+    hosts = chance.choice(((), WITH_RANGES))
+    count = chance.choice((0, 1, 2, 3, 4, 6, 10))
+    entries = [entry(chance, resources, hosts) for _ in range(count)]
     entries = [
         (*one[:5], int(favourite), one[6]) if chance.random() < 0.3 else one for one in entries
     ]
@@ -77,7 +101,7 @@ def case(chance: random.Random, questions: int = 6) -> Case:
 def _question(chance: random.Random, resources: tuple[int, ...], favourite: int) -> Question:
     resource = chance.choice(resources)
     who = SUPER_USER if chance.random() < 0.03 else chance.choice(PRINCIPALS[:1] * 3 + PRINCIPALS)
-    host = chance.choice(HOSTS)
+    host = chance.choice((*HOSTS, *HOSTS_OF_RANGES))
     operation = favourite if chance.random() < 0.6 else chance.choice(OPERATIONS)
     if chance.random() < 0.25:
         operation = operation if operation in _NOT_IMPLIED else int(Operation.WRITE)

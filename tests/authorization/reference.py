@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 
 ALL, READ, WRITE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS = (
     2,
@@ -39,7 +40,7 @@ class Reference:
         if who in self.super_users:
             return True
         about = [one for one in self.entries if one[0] == resource and _matches(one, name)]
-        mine = [one for one in about if one[3] in (who, "User:*") and one[4] in (host, "*")]
+        mine = [one for one in about if one[3] in (who, "User:*") and _is_from(one[4], host)]
         if any(one[6] == DENY and one[5] in (operation, ALL) for one in mine):
             return False
         enough = (operation, ALL, *GIVES.get(operation, ()))
@@ -53,6 +54,10 @@ class Reference:
         names = [one[1] for one in self.entries if one[0] == resource]
         tried = [*names, *(f"{name}~" for name in names), "~"]
         return any(self.allows(who, host, operation, resource, name) for name in tried)
+
+
+def _is_from(own: str, host: str) -> bool:
+    return own in (host, "*") or ("/" in own and ip_address(host) in ip_network(own, strict=False))
 
 
 def _matches(entry: Entry, name: str) -> bool:

@@ -51,7 +51,8 @@ class SecuredKafka:
         timeout_s: float = LIMIT_S,
     ) -> WireClient:
         """A connection; without a user, nobody has logged in."""
-        client = WireClient(self.ports[listener], source=source, timeout_s=timeout_s)
+        host = source if ":" in source else HOST
+        client = WireClient(self.ports[listener], host=host, source=source, timeout_s=timeout_s)
         if user is not None:
             client.log_in("PLAIN", user, user)
         return client
@@ -93,8 +94,10 @@ def _of(acl: Any) -> tuple[str, str, int, int]:
 
 
 @contextmanager
-def secured_kafka(properties: Mapping[str, str] | None = None) -> Iterator[SecuredKafka]:
-    """Start it, and stop it."""
+def secured_kafka(
+    properties: Mapping[str, str] | None = None, *, bound_to: str = HOST
+) -> Iterator[SecuredKafka]:
+    """Start it, and stop it. `bound_to` is the address of its listeners."""
     kafka = ApacheKafka(jvm_options=FAST_START, heap="768m", static_voters=True)
     ports = {
         "PLAINTEXT": kafka.port,
@@ -102,7 +105,7 @@ def secured_kafka(properties: Mapping[str, str] | None = None) -> Iterator[Secur
         "CONTROLLER": kafka.controller_port,
         "OPENCONTROLLER": free_port(),
     }
-    kafka._extra.update(_properties(ports))
+    kafka._extra.update(_properties(ports, bound_to))
     kafka._extra.update(properties or {})
     with kafka:
         secured = SecuredKafka(ports)
@@ -112,13 +115,16 @@ def secured_kafka(properties: Mapping[str, str] | None = None) -> Iterator[Secur
             secured.close()
 
 
-def _properties(ports: Mapping[str, int]) -> dict[str, str]:
-    listeners = ",".join(f"{name}://{HOST}:{port}" for name, port in ports.items())
+def _properties(ports: Mapping[str, int], bound_to: str) -> dict[str, str]:
+    listeners, advertised = (
+        ",".join(f"{name}://{host}:{port}" for name, port in ports.items())
+        for host in (bound_to, HOST)
+    )
     users = " ".join(f'user_{name}="{name}"' for name in USERS)
     jaas = f'{_MODULE} username="{ADMIN}" password="{ADMIN}" {users};'
     return {
         "listeners": listeners,
-        "advertised.listeners": listeners,
+        "advertised.listeners": advertised,
         "listener.security.protocol.map": ",".join(f"{n}:{p}" for n, p in PROTOCOLS.items()),
         "controller.listener.names": "CONTROLLER,OPENCONTROLLER",
         "inter.broker.listener.name": "SASL",

@@ -6,7 +6,14 @@ import pytest
 
 from controller.authorization.rights import OPERATIONS_OF
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
-from tests.authorization.kafka_judgements import NAMES, judged, recorded
+from tests.authorization.kafka_judgements import (
+    ADDRESSES,
+    NAMES,
+    RANGES,
+    Recording,
+    judged,
+    recorded,
+)
 from tests.authorization.reference import Entry, Reference
 
 
@@ -30,19 +37,34 @@ def by_reference(entries: list[Entry], everyone: bool, user: str | None, host: s
     return [*answers, 0 if idempotent else -31]
 
 
+RECORDINGS = pytest.mark.parametrize("recording", [ADDRESSES, RANGES], ids=lambda one: one.file)
+
+
+@RECORDINGS
 @pytest.mark.parametrize("by", [judged, by_reference])
-def test_it_says_what_kafka_says(by: object) -> None:
+def test_it_says_what_kafka_says(by: object, recording: Recording) -> None:
     assert callable(by)
-    cases = list(recorded())
+    cases = list(recorded(recording))
     assert len(cases) > 100
     for entries, everyone, user, host, answers in cases:
         told = by(entries, everyone, user, host)
         assert told == answers, (entries, everyone, user, host)
 
 
-def test_what_was_recorded_tells_something() -> None:
+@RECORDINGS
+def test_what_was_recorded_tells_something(recording: Recording) -> None:
     """Most of the answers are neither all denied nor all allowed."""
-    answers = [one for *_, told in recorded() for one in told]
+    answers = [one for *_, told in recorded(recording) for one in told]
     some = [one for one in answers if one > 0]
     assert len(set(some)) > 20
     assert len(some) > len(answers) / 6
+
+
+def test_where_a_client_is_makes_a_difference() -> None:
+    """By the recorded entries with ranges, each place is told something else than each other."""
+    by_place: dict[str, list[list[int]]] = {}
+    for *_, host, told in recorded(RANGES):
+        by_place.setdefault(host, []).append(told)
+    places = list(by_place.values())
+    assert len(places) == len(RANGES.hosts)
+    assert all(one != other for one in places for other in places if one is not other)

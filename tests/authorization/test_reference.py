@@ -83,11 +83,39 @@ def test_a_rule_left_out_is_seen(mutant: str, monkeypatch: pytest.MonkeyPatch) -
     assert compare(1, SETS_OF_A_MUTANT, stops=True).disagreed
 
 
+def _each_host(changed: Callable[[str], str]) -> Callable[[AclsImage, bool], Any]:
+    """An authorizer for which the hosts of entries are others."""
+
+    def judge(acls: AclsImage, everyone: bool) -> Any:
+        made = {acl_id: acl._replace(host=changed(acl.host)) for acl_id, acl in acls.by_id.items()}
+        return standard(AclsImage().changed(made), everyone)
+
+    return judge
+
+
+HOSTS: dict[str, Callable[[str], str]] = {
+    "a range is its first address": lambda host: host.partition("/")[0],
+    "a range is everywhere": lambda host: "*" if "/" in host else host,
+    "an IPv4 range is everywhere": lambda host: "*" if "/" in host and ":" not in host else host,
+    "everywhere in one family is everywhere": lambda host: "*" if host.endswith("/0") else host,
+    "a range is half of it": lambda host: host.replace("/0", "/1").replace("/31", "/32"),
+    "a range is twice of it": lambda host: host.replace("/23", "/22").replace("/127", "/126"),
+}
+
+
+@pytest.mark.parametrize("mutant", HOSTS)
+def test_another_range_is_seen(mutant: str) -> None:
+    assert compare(3, SETS_OF_A_MUTANT, _each_host(HOSTS[mutant]), stops=True).disagreed
+
+
 UNSEEN: dict[str, Callable[[Any], bool]] = {
     "prefixes": lambda acl: acl.pattern == PatternType.PREFIXED,
     "wildcards": lambda acl: acl.pattern == PatternType.LITERAL and acl.name == "*",
     "denials": lambda acl: acl.permission == Permission.DENY,
     "denials of all": lambda acl: acl.permission == Permission.DENY and acl.operation == ALL,
+    "ranges": lambda acl: "/" in acl.host,
+    "ranges that deny": lambda acl: "/" in acl.host and acl.permission == Permission.DENY,
+    "ranges of IPv6": lambda acl: "/" in acl.host and ":" in acl.host,
     "prefixes of a star": lambda acl: acl.pattern == PatternType.PREFIXED and acl.name == "*",
 }
 
