@@ -21,6 +21,7 @@ from controller.authorization.rights import OPERATIONS_OF
 from controller.metadata.acl import ALL, ANY_HOST, WILDCARD, Acl, PatternType, Permission
 from controller.metadata.topic_names import MAX_NAME_LENGTH, topic_name_fault
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
+from protocol.address_range import address_range
 from protocol.ip_address import bytes_of_address, canonical_address
 
 ANY = 1
@@ -151,17 +152,31 @@ def acl_warnings(acls: Sequence[Acl]) -> list[str]:
         elif user.endswith("*") and user != "*":
             lines.append(f"{principal} is the user of that very name: * alone is everybody")
     for host in dict.fromkeys(acl.host for acl in acls):
-        if host != ANY_HOST and bytes_of_address(canonical_address(host)) is None:
-            lines.append(f"host {host} never matches: ACLs know addresses, no names or networks")
+        if host != ANY_HOST and not _has_addresses(host):
+            lines.append(
+                f"host {host} never matches: ACLs know addresses and ranges of them, such as "
+                "10.0.0.0/8, but no names"
+            )
     allowed = dict.fromkeys(acl.host for acl in acls if acl.permission == Permission.ALLOW)
     for host in allowed:
         address, _, zone = canonical_address(host).partition("%")
-        if zone and not zone.isdecimal():
+        if zone and not zone.isdecimal() and "/" not in host:
             lines.append(
                 f"host {host} never matches: its zone is the number of the broker's interface, "
                 f"as in {address}%2; without a zone it stands for all of them"
             )
     return lines
+
+
+def _has_addresses(host: str) -> bool:
+    """Return whether an ACL's host is an address or a range of addresses."""
+    if "/" not in host:
+        return bytes_of_address(canonical_address(host)) is not None
+    try:
+        address_range(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _name_warning(resource: Resource, name: str, pattern: int) -> str | None:

@@ -16,11 +16,16 @@ from client.access.acl_words import ANY, Pattern, operation_name
 from client.refusals import Refused, why
 from controller.metadata.acl import Acl, PatternType, Permission
 from ottla.plugins.authorizer import Resource
+from protocol.errors import ErrorCode
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
 from protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 _ALTER, _DESCRIBE = "Alter on the cluster", "Describe on the cluster"
+_NO_RANGES = (
+    "a host can be a range of addresses from metadata.version 4.4-IV1 on: raise the cluster's with "
+    "kafka-features upgrade --release-version 4.4, or name single addresses"
+)
 
 Call = Callable[[Any, Any], Any]
 """The type of `ClusterClient.call`."""
@@ -73,7 +78,10 @@ def add(call: Call, acls: Sequence[Acl]) -> None:
     refused: dict[str, list[Acl]] = {}
     for acl, result in zip(acls, call(request, CreateAclsResponse).results, strict=True):
         if result.error_code:
-            reason = why(result.error_code, result.error_message, _ALTER)
+            is_range = result.error_code == ErrorCode.UNSUPPORTED_VERSION
+            reason = (
+                _NO_RANGES if is_range else why(result.error_code, result.error_message, _ALTER)
+            )
             refused.setdefault(reason, []).append(acl)
     if not refused:
         return

@@ -95,12 +95,14 @@ def _with_entries(command: Command) -> Command:
         (
             "deny-host",
             "ADDRESS",
-            "Deny --deny-principal only connections from this address. [default: all addresses]",
+            "Deny --deny-principal only connections from this address or range, such as "
+            "10.0.0.0/8. [default: all addresses]",
         ),
         (
             "allow-host",
             "ADDRESS",
-            "Allow --allow-principal only connections from this address. [default: all addresses]",
+            "Allow --allow-principal only connections from this address or range, such as "
+            "10.0.0.0/8. [default: all addresses]",
         ),
         (
             "deny-principal",

@@ -92,7 +92,7 @@ export function NewAcl({ choices, onClose, onDone }) {
         `
       }
       <${Field} label="Host">
-        <input ...${of("host")} placeholder="any host" autocomplete="off" />
+        <input ...${of("host")} placeholder="any host; 10.1.2.3, 10.0.0.0/8" autocomplete="off" />
       <//>
     </div>
   <//>`;

@@ -132,14 +132,15 @@ def test_names_of_operations() -> None:
 
 
 def test_what_never_matches_is_told() -> None:
-    acl = Acl(2, "t", LITERAL, "user:alice", "10.0.0.0/8", 3, ALLOW)
+    acl = Acl(2, "t", LITERAL, "user:alice", "10.0.0.0/33", 3, ALLOW)
     assert len(acl_warnings([acl, acl])) == 2
     alice = acl._replace(principal="User:alice")
-    for host in ("*", "10.1.2.3", "::1", "0:0:0:0:0:0:0:1", "[::1]", "fe80::1", "fe80::1%2"):
+    for host in ("*", "10.1.2.3", "::1", "0:0:0:0:0:0:0:1", "[::1]", "fe80::1", "fe80::1%2",
+                 "10.0.0.0/8", "10.1.2.3/8", "::1/128", "fe80::%2/10"):  # fmt: skip
         assert acl_warnings([alice._replace(host=host)]) == []
-    for host in ("h.example", "010.1.2.3", "::1/128", "10.1.2.3%2"):
+    for host in ("h.example", "010.1.2.3", "10.1.2.3%2", "10.0.0.0/33", "::/129", "fe80::%eth0/10"):
         (line,) = acl_warnings([alice._replace(host=host)])
-        assert line.startswith(f"host {host} never matches: ACLs know addresses")
+        assert line.startswith(f"host {host} never matches: ACLs know addresses and ranges")
 
 
 @pytest.mark.parametrize(

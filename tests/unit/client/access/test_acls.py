@@ -43,6 +43,17 @@ def test_what_was_not_added_is_told_once() -> None:
         add(Cluster(answer), [READ, WRITE])
 
 
+def test_a_range_needs_a_level_of_the_cluster() -> None:
+    """Apache Kafka 4.4 gives this error to a host with a slash, and to nothing else in an ACL."""
+    old = AclCreationResult(ErrorCode.UNSUPPORTED_VERSION, "CIDR-based ACL host patterns require")
+    ranged = READ._replace(host="10.0.0.0/8")
+    with pytest.raises(Refused, match=r"^a host can be a range .* metadata\.version 4\.4-IV1"):
+        add(Cluster(CreateAclsResponse(0, [old])), [ranged])
+    answer = CreateAclsResponse(0, [old, AclCreationResult(0, None)])
+    with pytest.raises(Refused, match=r"^ALLOW READ for User:alice from 10\.0\.0\.0/8 .*: a host"):
+        add(Cluster(answer), [ranged, WRITE])
+
+
 def test_a_filter_without_entries_is_all_of_a_resource() -> None:
     orders, pay = Pattern(2, "orders", 3), Pattern(2, "pay", MATCH)
     assert filters_of({orders: [READ], pay: []}) == [Filter(*READ), Filter(2, "pay", MATCH)]

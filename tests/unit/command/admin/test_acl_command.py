@@ -78,8 +78,9 @@ READS = (*ALICE, "--operation", "Read", "--topic", "orders")
 def test_a_host_that_never_matches_is_added_with_a_warning(cluster: Cluster, ottla: Ottla) -> None:
     code, _, err = ottla("add", *READS, "--allow-host", "host")
     assert (code, [one.host for one in cluster.added]) == (0, ["host"])
-    assert err == "ottla: warning: host host never matches: ACLs know addresses, no names or " + (
-        "networks\n"
+    assert err == (
+        "ottla: warning: host host never matches: ACLs know addresses and ranges of them, such as "
+        "10.0.0.0/8, but no names\n"
     )
 
 
