@@ -54,6 +54,8 @@ TOOLS = (
     (SASL_PLAINTEXT, OAUTHBEARER),
 )
 RECORDS = 30
+RANGE = "127.0.0.0/8"
+"""Where the clients of these tests are."""
 
 
 def jvm(secured: SecuredBroker) -> tuple[str, ...]:
@@ -156,11 +158,12 @@ def test_acls_by_kafkas_tool(secured: SecuredBroker, tools: KafkaTools, tmp_path
         return [line for line in done.lines if line == topic]
 
     assert seen_by_the_user() == []
-    acls("--add", "--allow-principal", f"User:{USER}", "--producer", "--topic", topic)
+    allowed = ("--allow-principal", f"User:{USER}", "--allow-host", RANGE)
+    acls("--add", *allowed, "--producer", "--topic", topic)
     refused = ("--deny-principal", f"User:{USER}", "--deny-host", ELSEWHERE)
     acls("--add", *refused, "--operation", "Read", *prefixed)
     assert listed(*match) == [
-        *(f"ALLOW {operation} LITERAL *" for operation in ("CREATE", "DESCRIBE", "WRITE")),
+        *(f"ALLOW {operation} LITERAL {RANGE}" for operation in ("CREATE", "DESCRIBE", "WRITE")),
         f"DENY READ PREFIXED {ELSEWHERE}",
     ]
     assert listed("--principal", "User:nobody", *match) == []
