@@ -218,6 +218,7 @@ def _admin_cases() -> list[Case]:
         Case("list by another right", ("ALTER_CONFIGS CLUSTER",), ListGroupsRequest(), 4),
         Case("delete", ("READ GROUP g", "DESCRIBE GROUP h"), ids, 2),
         Case("delete some", ("DELETE GROUP x", "DELETE GROUP y"), ids, 2),
+        Case("delete some v3", ("DELETE GROUP x", "DELETE GROUP y"), ids, 3),
     ]
 
 
@@ -273,20 +274,28 @@ def _transaction_cases() -> list[Case]:
     ]
 
 
-def _offset_cases() -> list[Case]:
-    topics = [
+def _txn_commit(*topics: tuple[str, bytes, list[int]]) -> TxnOffsetCommitRequest:
+    named = [
         TxnOffsetCommitRequestTopic(
-            name, partitions=[TxnOffsetCommitRequestPartition(index, 3) for index in indexes]
+            name, id_, [TxnOffsetCommitRequestPartition(index, 3) for index in indexes]
         )
-        for name, indexes in (("b", [0]), ("a", [0, 9]), ("x", [0]))
+        for name, id_, indexes in topics
     ]
-    request = TxnOffsetCommitRequest("t", "g", 77, 0, topics=topics)
+    return TxnOffsetCommitRequest("t", "g", 77, 0, topics=named)
+
+
+def _offset_cases(ids: Ids) -> list[Case]:
+    request = _txn_commit(("b", bytes(16), [0]), ("a", bytes(16), [0, 9]), ("x", bytes(16), [0]))
+    by_id = _txn_commit(("", ids["b"], [0]), ("", ids["a"], [0, 9]), ("", NO_SUCH_ID, [0]))
     id_, group, topic = "WRITE TRANSACTIONAL_ID t", "READ GROUP g", "READ TOPIC a"
     return [
         Case("commit in t", (group, topic), request, 3),
         Case("commit in t, the id alone", (id_, topic, "DESCRIBE GROUP g"), request, 3),
         Case("commit in t, no topic", (id_, group, "DESCRIBE TOPIC a"), request, 5),
         Case("commit in t, a topic", (id_, group, topic), request, 4),
+        Case("commit in t by id", (group, topic), by_id, 6),
+        Case("commit in t by id, no topic", (id_, group, "DESCRIBE TOPIC a"), by_id, 6),
+        Case("commit in t by id, a topic", (id_, group, topic), by_id, 6),
         Case("commit in t, nothing", (), TxnOffsetCommitRequest("t", "g", 77, 0), 3),
     ]
 
@@ -348,7 +357,7 @@ def cases(ids: Ids) -> list[Case]:
         *_admin_cases(),
         *_producer_cases(),
         *_transaction_cases(),
-        *_offset_cases(),
+        *_offset_cases(ids),
         *_admin_of_transactions_cases(),
         *_offset_deletion_cases(),
     ]
