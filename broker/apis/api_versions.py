@@ -10,8 +10,8 @@ listed: clients that see them would push metrics, which this broker has no use f
 
 Versions: v1 throttle time, v3 flexible with the client's name and version and with features
 (KIP-584), v4 lets a feature start at version 0, v5 the cluster and the node that the client means,
-or neither (KIP-1242): for another one a broker answers REBOOTSTRAP_REQUIRED, a controller does not
-compare them.
+or neither (KIP-1242): for another one a broker answers REBOOTSTRAP_REQUIRED. A controller does not
+compare them, and a broker does not either before a login by SASL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from broker.apis.cluster_view import ImageSource
-from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.context import ANONYMOUS, Api, RequestContext, Respond
 from controller.metadata.version import KRAFT_VERSION
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -77,7 +77,7 @@ class ApiVersionsApi:
         A request with invalid names of its software, or with only one of cluster id and node id,
         gets INVALID_REQUEST.
         """
-        error = self._error(request, context.api_version)
+        error = self._error(context, request)
         if error is not ErrorCode.NONE:
             respond(ApiVersionsResponse(int(error)))
             return
@@ -97,13 +97,16 @@ class ApiVersionsApi:
             )
         )
 
-    def _error(self, request: ApiVersionsRequest, version: int) -> ErrorCode:
+    def _error(self, context: RequestContext, request: ApiVersionsRequest) -> ErrorCode:
+        version = context.api_version
         if version >= SOFTWARE_FIELDS_FROM and not _names_are_valid(request):
             return ErrorCode.INVALID_REQUEST
         if version < DESTINATION_FROM or (request.cluster_id, request.node_id) == (None, NO_NODE):
             return ErrorCode.NONE
         if request.cluster_id is None or request.node_id == NO_NODE:
             return ErrorCode.INVALID_REQUEST
+        if _is_before_login(context):
+            return ErrorCode.NONE
         if self._destination not in (None, (request.cluster_id, request.node_id)):
             return ErrorCode.REBOOTSTRAP_REQUIRED
         return ErrorCode.NONE
@@ -132,6 +135,11 @@ class ApiVersionsApi:
             for name, (low, high) in self._features.items()
             if low > 0 or version >= FEATURE_FROM_ZERO
         ]
+
+
+def _is_before_login(context: RequestContext) -> bool:
+    """Return whether the client is about to log in by SASL, and so has no principal yet."""
+    return context.principal == ANONYMOUS and context.security_protocol.startswith("SASL_")
 
 
 def _names_are_valid(request: ApiVersionsRequest) -> bool:

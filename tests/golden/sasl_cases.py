@@ -29,6 +29,18 @@ GOOD = b"\0alice\0alice-secret"
 VERSIONS = ApiVersionsRequest("sasl-cases", "1.0")
 METADATA = MetadataRequest([])
 
+CLUSTER, NODE = "c2FzbC1jYXNlcy1rYWZrYQ", 1
+"""The cluster id and node id of the broker that is recorded."""
+DESTINATIONS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "this node": {"cluster_id": CLUSTER, "node_id": NODE},
+    "another cluster": {"cluster_id": "another", "node_id": NODE},
+    "another node": {"cluster_id": CLUSTER, "node_id": 77},
+    "only a cluster": {"cluster_id": CLUSTER},
+    "only a node": {"node_id": NODE},
+}
+"""What a client means by its ApiVersions v5 (KIP-1242)."""
+
 Step = Callable[[Talk], None]
 Case = tuple[str, str, Step]
 """Name, listener (SASL, REAUTH, PLAINTEXT), what is done."""
@@ -68,6 +80,21 @@ def _requests(*requests: tuple[Any, int]) -> Step:
         for request, version in requests:
             if talk.request(request, version) is None:
                 break
+        talk.is_closed()
+
+    return run
+
+
+def _meaning(destination: dict[str, Any]) -> Step:
+    """ApiVersions v5 before the login, a right one after an error, the login, and v5 again."""
+    software = (VERSIONS.client_software_name, VERSIONS.client_software_version)
+
+    def run(talk: Talk) -> None:
+        answer = talk.request(ApiVersionsRequest(*software, **destination), 5)
+        if answer is not None and any(answer[4:6]):
+            talk.request(ApiVersionsRequest(*software, CLUSTER, NODE), 5)
+        _login(talk)
+        talk.request(ApiVersionsRequest(*software, **destination), 5)
         talk.is_closed()
 
     return run
@@ -123,6 +150,10 @@ def _beginnings() -> list[Case]:
             "versions of no software",
             "SASL",
             _requests((wrong_software, 3), (VERSIONS, 3), (VERSIONS, 3)),
+        ),
+        *(
+            (f"versions v5 that mean {name}", "SASL", _meaning(destination))
+            for name, destination in DESTINATIONS.items()
         ),
         ("metadata first", "SASL", _requests((METADATA, 12))),
         ("metadata second", "SASL", _requests((VERSIONS, 3), (METADATA, 12))),

@@ -12,7 +12,7 @@ import json
 import sys
 from typing import Any
 
-from tests.golden.sasl_cases import REAUTH_MS, RECORDED, cases
+from tests.golden.sasl_cases import CLUSTER, NODE, REAUTH_MS, RECORDED, cases
 from tests.golden.sasl_talk import DELAY_MS, PLAIN_USERS, Talk, users_request
 from tests.kept_json import write_json
 
@@ -54,7 +54,7 @@ def record(only: str = "") -> None:
     from tests.tools.java_tools import FAST_START
     from tests.tools.ports import free_port
 
-    kafka = ApacheKafka(jvm_options=FAST_START, heap="512m")
+    kafka = ApacheKafka(node_id=NODE, cluster_id=CLUSTER, jvm_options=FAST_START, heap="512m")
     ports = {"PLAINTEXT": kafka.port, "SASL": free_port(), "REAUTH": free_port()}
     kafka._extra.update(_properties(ports, kafka))
     kept: dict[str, Any] = {}

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from broker.apis.api_versions import ApiVersionsApi
-from broker.requests.context import Api
-from protocol.api_keys import ApiKey
+from broker.requests.context import ANONYMOUS, Api
+from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
+from protocol.frames.message_codec import (
+    decode,
+    decode_response,
+    read_request_header,
+    skip_header_tags,
+)
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.metadata_records import FeatureLevelRecord
+from tests.golden.sasl_cases import CLUSTER, DESTINATIONS, NODE, RECORDED
 from tests.unit.broker.apis.api_fixture import Cluster, ask, context
 from tests.unit.broker.fake_connection import Connection
 
@@ -115,3 +123,30 @@ def test_a_client_that_means_another_node_gets_an_error_as_from_kafka(
         assert ErrorCode(answer.error_code).name == expected
         assert bool(answer.supported_features) == (expected == "NONE")
         assert ask(api.handle, request, 4).error_code == 0
+
+
+@pytest.mark.parametrize("name", DESTINATIONS)
+def test_a_destination_is_compared_only_after_a_login_as_in_kafka(name: str) -> None:
+    api = ApiVersionsApi(Cluster(), lambda: [], FEATURES, destination=(CLUSTER, NODE))
+    steps = json.loads(RECORDED.read_text())[f"versions v5 that mean {name}"]["steps"]
+    principal, compared = ANONYMOUS, []
+    for step in steps:
+        frame = memoryview(bytes.fromhex(step["sent"]))
+        key, version, _, _, pos = read_request_header(frame)
+        if key == ApiKey.SASL_AUTHENTICATE:
+            principal = "User:alice"
+        if key != ApiKey.API_VERSIONS:
+            continue
+        request = decode(
+            messages_of(ApiKey(key)).request, frame, skip_header_tags(frame, pos), version
+        )
+        asked = replace(
+            context(key, version), principal=principal, security_protocol="SASL_PLAINTEXT"
+        )
+        answers: list[Any] = []
+        api.handle(asked, request, answers.append)
+        answer = memoryview(bytes.fromhex(step["answer"]))
+        kafka = decode_response(ApiKey(key), answer, version)[1]
+        assert [one.error_code for one in answers] == [kafka.error_code]
+        compared.append(principal)
+    assert {*compared} == {ANONYMOUS, "User:alice"}
