@@ -36,7 +36,6 @@ from broker.requests.context import Api, Handle, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.authorization.rights import Rights
 from controller.metadata.image import ResourceType
-from controller.requests.rights import config_denial
 from ground.config_def import ConfigType
 from ground.java_literals import integer
 from ground.ports import Blocking
@@ -246,9 +245,7 @@ class AlterConfigsApis:
             return fault
         kind, name = resource.resource_type, resource.resource_name
         if kind == ResourceType.BROKER_LOGGER:
-            if not rights.allows_on_cluster(Operation.ALTER_CONFIGS):
-                return ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-            return self._loggers_fault(name, resource.configs)
+            return _denial(rights) or self._loggers_fault(name, resource.configs)
         if kind == ResourceType.BROKER:
             fault = (
                 self._broker_name_fault(name)
@@ -412,8 +409,11 @@ class AlterConfigsApis:
 
 
 def _denial(rights: Rights) -> ApiError | None:
-    """Return the error if the client may not change a broker's configs, else None."""
-    return config_denial(rights, Operation.ALTER_CONFIGS, ResourceType.BROKER, "")
+    """Return the error if the client may not change the configs of a broker or its loggers, else
+    None. It has no text, other than the controller's."""
+    if rights.allows_on_cluster(Operation.ALTER_CONFIGS):
+        return None
+    return ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 def _faults_of(validate: SecurityValidator, loads: Iterable[_Load]) -> _Faults:

@@ -379,7 +379,7 @@ GROUPS = (
     Row("LIST_GROUPS", 5, {}, (group(DESCRIBE),), "Describe on it", (COMMITTED,)),
     Row("LIST_GROUPS", 5, {}, (cluster(DESCRIBE),), "Describe on the cluster", (COMMITTED,)),
     Row(
-        *("DELETE_GROUPS", 2, {"groups_names": ["~g", "~nogroup"]}),
+        *("DELETE_GROUPS", 3, {"groups_names": ["~g", "~nogroup"]}),
         (group(DELETE), group(DELETE, "~nogroup")),
         "",
         (COMMITTED,),
@@ -460,6 +460,19 @@ TRANSACTIONS = (
                 "ADD_OFFSETS_TO_TXN", 4, {"transactional_id": "~x", **OF_PRODUCER, "group_id": "~g"}
             ),
         ),
+    ),
+    Row(
+        "TXN_OFFSET_COMMIT",
+        6,
+        {
+            "transactional_id": "~x",
+            "group_id": "~g",
+            **OF_PRODUCER,
+            "topics": by_id(**COMMITS),
+        },
+        (transaction(WRITE), group(READ), topic(READ)),
+        "by id",
+        (BEGUN,),
     ),
     Row(
         *("END_TXN", 4, {"transactional_id": "~x", **OF_PRODUCER, "committed": False}),

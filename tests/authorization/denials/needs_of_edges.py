@@ -207,7 +207,7 @@ COORDINATION = (
         (group(DESCRIBE), *ON_BOTH_TOPICS[DESCRIBE]),
     ),
     odd("DESCRIBE_GROUPS", 6, {"groups": ["", "~g", "~g"]}, "twice", (group(DESCRIBE),)),
-    odd("DELETE_GROUPS", 2, {"groups_names": ["", "~g", "~g"]}, "twice", (group(DELETE),)),
+    odd("DELETE_GROUPS", 3, {"groups_names": ["", "~g", "~g"]}, "twice", (group(DELETE),)),
     odd("INIT_PRODUCER_ID", 5, {"transactional_id": ""}, "of no name", (transaction(WRITE),)),
     odd(
         *("INIT_PRODUCER_ID", 5, {"transactional_id": "~x", "transaction_timeout_ms": 0}),

@@ -363,10 +363,9 @@ def test_what_only_this_broker_can_judge_it_judges_before_it_looks_at_a_value() 
     logging.getLogger(NAME).setLevel(logging.WARNING)
     others = rights_of(on_cluster(Operation.ALTER))
     answer = ask(server.api.handle_incremental, request, 1, rights=others)
-    text = "Cluster authorization failed."
     assert [(one.error_code, one.error_message) for one in answer.responses] == [
-        (31, text),
-        (31, text),
+        (31, None),
+        (31, None),
         (42, "Unexpected broker id, expected 1, but received 7"),
         (31, None),
         (31, None),
