@@ -75,6 +75,12 @@ def describe(entry: Entry = EVERYTHING) -> DescribeAclsRequest:
     return DescribeAclsRequest(*entry)
 
 
+NETWORKS = (
+    *("10.0.0.0/0", "10.1.2.3/8", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "10.0.0/8"),
+    *("10.0.0.256/8", "010.0.0.0/08", "10.0.0.0/8/8", "10.0.0.0/8 ", "example.com/24", "/", "*/8"),
+    *("::/0", "2001:DB8::1/32", "::1/129", "::1/-1", "::1/", "[::1]/128", "fe80::%1/10"),
+    *("::ffff:10.0.0.0/104", "::g/8"),
+)
 PARTS = ("resource", "name", "pattern", "principal", "host", "operation", "permission")
 
 
@@ -104,7 +110,7 @@ def _wrong_creations() -> Iterator[Case]:
     wrong: dict[str, tuple[Any, ...]] = {
         "name": ("",),
         "principal": ("", "alice", ":", "User:", ":alice", "User", "user:alice", "A:b:c", " :  "),
-        "host": ("", "example.com", "10.0.0.0/8", "not a host", "ž"),
+        "host": ("", "example.com", "10.0.0.0/8", "not a host", "ž", *NETWORKS),
         "resource": (0, 1, 8, 100, -1, -128),
         "pattern": (0, 1, 2, 5, 100, -1),
         "operation": (0, 1, 16, 100, -1),
@@ -127,6 +133,8 @@ def _wrong_creations() -> Iterator[Case]:
     yield "a long name", create(but(fresh, name="n" * 1000)), 3
     several = (but(fresh, name=""), but(fresh, principal="x"), but(fresh, name="right"))
     yield "right and wrong ones", create(*several), 3
+    hosts = (but(fresh, host="", name="no host"), but(fresh, name="right too"))
+    yield "one of no host", create(*hosts), 3
     faults = {
         "no name and no colon": but(fresh, name="", principal="x"),
         "cluster and no colon": but(fresh, resource=CLUSTER, principal="x"),
@@ -140,6 +148,16 @@ def _wrong_creations() -> Iterator[Case]:
         "unknown resource and pattern": but(fresh, resource=8, pattern=5),
         "unknown pattern and operation": but(fresh, pattern=5, operation=16),
         "unknown operation and permission": but(fresh, operation=16, permission=4),
+        "no host and no name": but(fresh, host="", name=""),
+        "no host and no colon": but(fresh, host="", principal="x"),
+        "no host and no principal": but(fresh, host="", principal=""),
+        "no host and operation": but(fresh, host="", operation=ANY),
+        "no host and unknown operation": but(fresh, host="", operation=16),
+        "no host and unknown resource": but(fresh, host="", resource=8),
+        "no host and unknown permission": but(fresh, host="", permission=4),
+        "no host and pattern": but(fresh, host="", pattern=ANY),
+        "no host and permission": but(fresh, host="", permission=ANY),
+        "no host and cluster": but(fresh, host="", resource=CLUSTER),
         "any of all": but(fresh, resource=ANY, pattern=ANY, operation=ANY, permission=ANY),
     }
     for name, entry in faults.items():
