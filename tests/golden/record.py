@@ -21,7 +21,7 @@ from protocol.frames.message_codec import decode, read_request_header, skip_head
 from protocol.record_batch import read_header
 from tests.golden.recording_proxy import RecordingProxy
 from tests.tools.apache_kafka import ApacheKafka
-from tests.tools.java_tools import FAST_START, run_tool
+from tests.tools.java_tools import FAST_START, program_classpath, run_tool
 from tests.tools.ports import free_port
 
 HERE = Path(__file__).resolve().parent
@@ -244,6 +244,7 @@ def talk_as_java(bootstrap: str) -> None:
         *("--topic", "java", "--from-beginning", "--max-messages", str(5 * len(VALUES))),
         *("--group", "java-group", "--isolation-level", "read_committed"),
     )
+    _java_transaction(bootstrap)
     _tool("kafka-topics", *server, "--describe")
     _tool("kafka-topics", *server, "--alter", "--topic", "java", "--partitions", "3")
     entity = ("--entity-type", "topics", "--entity-name", "java")
@@ -255,6 +256,21 @@ def talk_as_java(bootstrap: str) -> None:
     _tool("kafka-consumer-groups", *server, "--delete", "--group", "java-group")
     _tool("kafka-log-dirs", *server, "--describe")
     _tool("kafka-topics", *server, "--delete", "--topic", "java")
+
+
+def _java_transaction(bootstrap: str) -> None:
+    """Commit a record and an offset in a transaction."""
+    words = [
+        f"open p {bootstrap} java-transaction 60000",
+        "begin p",
+        "send p java 1 in-a-transaction",
+        "offsets p java-offsets java 0 3",
+        "commit p",
+        "close p",
+    ]
+    client, lines = "TransactionalClient", "\n".join([*words, ""])
+    done = run_tool(client, input=lines, classpath=program_classpath())
+    assert done.stdout.split() == ["ok"] * len(words), done.stdout + done.stderr
 
 
 def _tool(name: str, *args: str, input: str | None = None) -> None:
