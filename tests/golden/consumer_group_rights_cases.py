@@ -17,6 +17,7 @@ from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatReq
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.golden.few_rights import ADMIN, Ask, GuardedKafka
+from tests.golden.group_rights_cases import RETRIED
 from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "consumer_group_rights_kafka.json"
@@ -59,11 +60,14 @@ class _Conversation:
             found = FindCoordinatorRequest(coordinator_keys=[group])
             while self._ask(found, 4, ADMIN).coordinators[0].error_code:
                 self._pause(0.1)
+            while self._describe(ADMIN, group)[0] in RETRIED:
+                self._pause(0.1)
         self._pause(2)
         for user in RIGHTS:
             for names in ([A], [A, B], [A, "rights-none"], []):
                 yield f"{user} joins for {names}", self._join(user, NAMED, names=names)
             yield f"{user} leaves", self._beat(user, NAMED, -1)
+        self._pause(1.5)  # the next assignment is due
         self._join("reads-both", NAMED, names=[A, B])
         for user in RIGHTS:
             yield f"{user} describes", self._describe(user, NAMED)
