@@ -12,7 +12,7 @@ Follows KIP-546, KIP-612, KIP-599 and Kafka's `ClientQuotaControlManager` and `Q
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from math import isnan
+from math import isfinite
 from typing import NamedTuple
 
 from controller.decisions.decision import (
@@ -159,8 +159,9 @@ def _value_fault(entity: QuotaEntity, ops: Collection[QuotaOp]) -> ApiError | No
 def _number_fault(key: str, value: float, most: float | None) -> str | None:
     """Return the message of the error in a quota's value, None if it is valid; `most` None allows
     any fraction."""
-    # Kafka accepts NaN, and then throttles for ever or never.
-    if value <= 0 or isnan(value):
+    if not isfinite(value):
+        return f"Quota {key} must be a finite number"
+    if value <= 0:
         return f"Quota {key} must be greater than 0"
     if most is None:
         return None
