@@ -1,5 +1,4 @@
-"""`quota_requests`: the answers that Apache Kafka gave to the same requests, and what was set then.
-"""
+"""`quota_requests`: Apache Kafka's answers to the same requests, and what was set then."""
 
 from __future__ import annotations
 
