@@ -3,16 +3,13 @@
 `tests/golden/groups_kafka.txt` has Apache Kafka's answers, and Ottla's coordinator must give
 the same: `test_group_coordinator_conversation.py` compares them in process and in virtual time,
 `tests/compat/test_group_answers.py` over the network. The transcript numbers a broker's random ids
-in the order in which they appear. `python -m tests.clients.group_conversation PORT` writes the file
-again, from an Apache Kafka at PORT that was just formatted and has
-`group.initial.rebalance.delay.ms=0` and `group.max.size=4`.
+in the order in which they appear. `tests.golden.group_record` writes the file again.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -577,16 +574,3 @@ def converse(connect: Connect, topic_id: bytes) -> list[str]:
     for conversation in CONVERSATIONS:
         conversation(transcript)
     return transcript.lines[1:]
-
-
-def main(port: int) -> None:
-    """Write the answers of the broker at `port` to the golden file."""
-    from tests.clients.wire_client import WireClient
-
-    topic_id = prepare(WireClient(port))
-    lines = converse(lambda name: WireClient(port, name), topic_id)
-    GOLDEN.write_text("\n".join(lines) + "\n")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

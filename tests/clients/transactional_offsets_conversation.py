@@ -1,14 +1,12 @@
 """Offsets in transactions: the same requests to any broker, and a transcript of its answers.
 
 `tests/golden/transactional_offsets_kafka.txt` has Apache Kafka's answers, and Ottla must give
-the same: `tests/compat/test_transactional_offset_answers.py`. The command
-`python -m tests.clients.transactional_offsets_conversation PORT` writes the file again, from an
-Apache Kafka at PORT that was just formatted and has `group.initial.rebalance.delay.ms=0`.
+the same: `tests/compat/test_transactional_offset_answers.py`. `tests.golden.group_record` writes
+the file again.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -39,13 +37,14 @@ from tests.clients.group_conversation import (
     fetching,
     joining,
     leaving,
-    prepare,
     syncing,
 )
 from tests.tools.waiting import LIMIT_S, PAUSE_S, wait_until
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "transactional_offsets_kafka.txt"
 TIMEOUT_MS = 60_000
+GENERATION = "generation_id_or_member_epoch"
+"""The field of TxnOffsetCommit."""
 
 
 def committing_in_transaction(group: str, offset: int, **changes: Any) -> TxnOffsetCommitRequest:
@@ -54,6 +53,7 @@ def committing_in_transaction(group: str, offset: int, **changes: Any) -> TxnOff
     By default producer 7 sends it in epoch 0.
     """
     topic = changes.pop("topic", TOPIC)
+    topic_id = changes.pop("topic_id", bytes(16))
     text = changes.pop("metadata", "")
     partitions = changes.pop("partitions", [0])
     values = {"transactional_id": "x", "producer_id": 7, "producer_epoch": 0, **changes}
@@ -62,9 +62,8 @@ def committing_in_transaction(group: str, offset: int, **changes: Any) -> TxnOff
         topics=[
             TxnOffsetCommitRequestTopic(
                 topic,
-                partitions=[
-                    TxnOffsetCommitRequestPartition(p, offset + p, 3, text) for p in partitions
-                ],
+                topic_id,
+                [TxnOffsetCommitRequestPartition(p, offset + p, 3, text) for p in partitions],
             )
         ],
         **values,
@@ -100,7 +99,7 @@ class Producer:
         self.t.note(f"add offsets v{version} {group!r}", answer)
 
     def commit(self, group: str, offset: int, version: int, what: str = "", **changes: Any) -> None:
-        values = {**self.identity, **changes}
+        values = {"topic_id": self.t.topic_id, **self.identity, **changes}
         request = committing_in_transaction(group, offset, **values)
         answer = self.wire.call(request, version)
         deadline = time.monotonic() + LIMIT_S
@@ -161,10 +160,10 @@ def read(t: Transcript, wire: Wire, group: str) -> None:
 
 def versions(t: Transcript) -> None:
     """Commit one transaction and abort another, in every version of TxnOffsetCommit."""
-    for version in range(6):
+    for version in range(7):
         t.title(f"TxnOffsetCommit v{version}")
         group = f"versions-{version}"
-        producer = Producer(t, f"tx-versions-{version}", v2=version == 5)
+        producer = Producer(t, f"tx-versions-{version}", v2=version >= 5)
         for committed in (True, False):
             if version < 5:
                 producer.add(group, min(version, 4))
@@ -178,7 +177,7 @@ def versions(t: Transcript) -> None:
 
 def strangers(t: Transcript) -> None:
     """Commit as producers that are not in the transaction, or with another identity."""
-    for version, v2 in ((3, False), (4, False), (5, True)):
+    for version, v2 in ((3, False), (4, False), (5, True), (6, True)):
         t.title(f"not in the transaction, v{version}")
         group = f"strangers-{version}"
         producer = Producer(t, f"tx-strangers-{version}", v2=v2)
@@ -233,10 +232,12 @@ def refused(t: Transcript) -> None:
     producer.commit("refused", 5, 5, "metadata too long", metadata="x" * 4097)
     producer.commit("refused", 5, 5, "metadata just right", metadata="é" * 4096)
     producer.commit("refused", 6, 5, "no metadata", metadata=None)
-    producer.commit("absent", 5, 5, "a generation", generation_id=1, member_id="m")
+    producer.commit("absent", 5, 5, "a generation", generation_id_or_member_epoch=1, member_id="m")
     producer.commit("absent", 5, 5, "a member", member_id="m")
     producer.commit("absent", 5, 5, "an instance", group_instance_id="i")
-    producer.commit("refused", 5, 5, "a generation, empty group", generation_id=1, member_id="m")
+    producer.commit(
+        "refused", 5, 5, "a generation, empty group", generation_id_or_member_epoch=1, member_id="m"
+    )
     producer.commit("refused", 7, 5, "a member, empty group", member_id="m")
     producer.end(committed=True, group="refused")
     read(t, producer.wire, "refused")
@@ -244,26 +245,26 @@ def refused(t: Transcript) -> None:
 
 def fenced(t: Transcript) -> None:
     """Commit for consumers of an old generation and for replaced instances (KIP-447)."""
-    for version in (3, 5):
+    for version in (3, 5, 6):
         t.title(f"fenced consumers, v{version}")
         group = f"fenced-{version}"
-        producer = Producer(t, f"tx-fenced-{version}", v2=version == 5)
+        producer = Producer(t, f"tx-fenced-{version}", v2=version >= 5)
         wire = t.connect("member")
         static = {"group_instance_id": "i"}
         member = wire.call(joining(group, **static), 9).member_id
         if version < 5:
             producer.add(group)
-        me = {"member_id": member, "generation_id": 1}
+        me = {"member_id": member, GENERATION: 1}
         producer.commit(group, 5, version, "before the sync", **me)
         wire.call(syncing(group, 1, member, {member: b"all"}, **static), 5)
         producer.commit(group, 6, version, "the member", **me)
         producer.commit(group, 6, version, "the instance", **me, **static)
         for what, changes in [
-            ("old generation", {"member_id": member, "generation_id": 0}),
-            ("new generation", {"member_id": member, "generation_id": 2}),
+            ("old generation", {"member_id": member, GENERATION: 0}),
+            ("new generation", {"member_id": member, GENERATION: 2}),
             ("no generation", {"member_id": member}),
-            ("other member", {"member_id": "m", "generation_id": 1}),
-            ("no member", {"generation_id": 1}),
+            ("other member", {"member_id": "m", GENERATION: 1}),
+            ("no member", {GENERATION: 1}),
             ("other instance", {**me, "group_instance_id": "j"}),
             ("only the instance", static),
             ("nothing", {}),
@@ -318,16 +319,3 @@ def converse(connect: Connect, topic_id: bytes) -> list[str]:
     for conversation in CONVERSATIONS:
         conversation(transcript)
     return transcript.lines[1:]
-
-
-def main(port: int) -> None:
-    """Write the answers of the broker at `port` to the golden file."""
-    from tests.clients.wire_client import WireClient
-
-    topic_id = prepare(WireClient(port))
-    lines = converse(lambda name: WireClient(port, name), topic_id)
-    GOLDEN.write_text("\n".join(lines) + "\n")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
