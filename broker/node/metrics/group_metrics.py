@@ -57,11 +57,13 @@ def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
             state_counts = (count for (kind, _), count in counts.items() if kind == protocol)
             yield {"protocol": protocol}, float(sum(state_counts))
 
-    def by_state() -> Iterator[Sample]:
-        """Yield the number of consumer groups in each state."""
+    def by_state(
+        protocol: str, states: type[ClassicGroupState | ConsumerGroupState]
+    ) -> Iterator[Sample]:
+        """Yield the number of groups of a protocol in each state."""
         counts = groups.group_counts()
-        for state in ConsumerGroupState:
-            yield {"state": state.value}, float(counts[CONSUMER, state.value])
+        for state in states:
+            yield {"state": state.value}, float(counts[protocol, state.value])
 
     def in_state(state: str) -> float:
         """Return the number of classic groups in a state."""
@@ -75,10 +77,20 @@ def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
             yield {"state": state.value.lower()}, float(counts[state])
 
     metrics.gauges(f"{_GROUPS}_group_count", "Groups by protocol", by_protocol)
-    metrics.gauges(f"{_GROUPS}_consumer_group_count", "Consumer groups by state", by_state)
+    metrics.gauges(
+        f"{_GROUPS}_classic_group_count",
+        "Classic groups by state",
+        partial(by_state, CLASSIC, ClassicGroupState),
+    )
+    metrics.gauges(
+        f"{_GROUPS}_consumer_group_count",
+        "Consumer groups by state",
+        partial(by_state, CONSUMER, ConsumerGroupState),
+    )
     metrics.gauges(
         f"{_GROUPS}_num_partitions", "Partitions of __consumer_offsets led here", by_load
     )
+    metrics.gauge(f"{_GROUPS}_offset_count", "Committed offsets", groups.offset_count)
     metrics.gauge(f"{_CLASSIC_GROUPS}_numoffsets", "Committed offsets", groups.offset_count)
     metrics.gauge(
         f"{_CLASSIC_GROUPS}_numgroups",
