@@ -151,10 +151,6 @@ def _beginnings() -> list[Case]:
             "SASL",
             _requests((wrong_software, 3), (VERSIONS, 3), (VERSIONS, 3)),
         ),
-        *(
-            (f"versions v5 that mean {name}", "SASL", _meaning(destination))
-            for name, destination in DESTINATIONS.items()
-        ),
         ("metadata first", "SASL", _requests((METADATA, 12))),
         ("metadata second", "SASL", _requests((VERSIONS, 3), (METADATA, 12))),
         ("authenticate first", "SASL", _requests((SaslAuthenticateRequest(GOOD), 2))),
@@ -187,6 +183,13 @@ def _beginnings() -> list[Case]:
             )
         ),
         ("plaintext: handshake", "PLAINTEXT", _plaintext),
+    ]
+
+
+def _meant_nodes() -> list[Case]:
+    return [
+        (f"versions v5 that mean {name}", "SASL", _meaning(destination))
+        for name, destination in DESTINATIONS.items()
     ]
 
 
@@ -586,6 +589,7 @@ def _bare_and_again(talk: Talk) -> None:
 def cases() -> list[Case]:
     return [
         *_beginnings(),
+        *_meant_nodes(),
         *_after_handshake_cases(),
         *_plain_cases(),
         *_scram_cases(),
