@@ -22,6 +22,9 @@ from protocol.errors import ApiError, ErrorCode
 
 LOG_CONFIG_DEF = ConfigDef.from_package("storage", "topic-configs.json")
 
+RECORD_BYTES_MAX = 2**31 - 9
+"""The default of `max.decompressed.message.bytes`, which limits nothing: no array of Java is
+longer."""
 _MS_PER_MINUTE = 60 * 1000
 _MS_PER_HOUR = 60 * _MS_PER_MINUTE
 
@@ -41,6 +44,7 @@ SYNONYMS: dict[str, tuple[tuple[str, int], ...]] = {
         ("log.retention.hours", _MS_PER_HOUR),
     ),
     "max.message.bytes": (("message.max.bytes", 1),),
+    "max.decompressed.message.bytes": (("max.decompressed.message.bytes", 1),),
     "index.interval.bytes": (("log.index.interval.bytes", 1),),
     "delete.retention.ms": (("log.cleaner.delete.retention.ms", 1),),
     "min.compaction.lag.ms": (("log.cleaner.min.compaction.lag.ms", 1),),
@@ -60,6 +64,8 @@ SYNONYMS: dict[str, tuple[tuple[str, int], ...]] = {
     "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
     "local.retention.ms": (("log.local.retention.ms", 1),),
     "local.retention.bytes": (("log.local.retention.bytes", 1),),
+    "remote.copy.lag.ms": (("log.remote.copy.lag.ms", 1),),
+    "remote.copy.lag.bytes": (("log.remote.copy.lag.bytes", 1),),
 }
 
 
@@ -76,6 +82,7 @@ class LogConfig:
     compression_type: str = "producer"
     compression_zstd_level: int = 3
     delete_retention_ms: int = 86_400_000
+    errors_deadletterqueue_group_enable: bool = False
     file_delete_delay_ms: int = 60_000
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
@@ -86,6 +93,7 @@ class LogConfig:
     local_retention_bytes: int = -2
     local_retention_ms: int = -2
     max_compaction_lag_ms: int = 2**63 - 1
+    max_decompressed_message_bytes: int = RECORD_BYTES_MAX
     max_message_bytes: int = 1_048_588
     message_timestamp_after_max_ms: int = 3_600_000
     message_timestamp_before_max_ms: int = 2**63 - 1
@@ -94,6 +102,8 @@ class LogConfig:
     min_compaction_lag_ms: int = 0
     min_insync_replicas: int = 1
     preallocate: bool = False
+    remote_copy_lag_bytes: int = -1
+    remote_copy_lag_ms: int = 0
     remote_log_copy_disable: bool = False
     remote_log_delete_on_disable: bool = False
     remote_storage_enable: bool = False

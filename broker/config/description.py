@@ -8,7 +8,7 @@ Follows `kafka.server.ConfigHelper`; KIP-226 (sources and synonyms), KIP-569 (ty
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -43,11 +43,16 @@ _DYNAMIC = (
     "background.threads",
     "config.providers",
     "cordoned.log.dirs",
+    "errors.deadletterqueue.auto.create.topics.enable",
+    "errors.deadletterqueue.topic.name.prefix",
     "follower.fetch.last.tiered.offset.enable",
     "group.consumer.assignment.interval.ms",
+    "group.consumer.assignor.offload.enable",
     "group.coordinator.cached.buffer.max.bytes",
     "group.share.assignment.interval.ms",
+    "group.share.assignor.offload.enable",
     "group.streams.assignment.interval.ms",
+    "group.streams.assignor.offload.enable",
     "listener.security.protocol.map",
     "listeners",
     "log.cleaner.backoff.ms",
@@ -92,6 +97,8 @@ _DYNAMIC = (
     "share.coordinator.cached.buffer.max.bytes",
     "transaction.partition.verification.enable",
 )
+# The server keys that give a group config its default and do not have its name after `group.`.
+_GROUP_DEFAULTS = {"streams.assignor.name": "group.streams.assignors"}
 _STATIC_TLS = ("ssl.allow.dn.changes", "ssl.allow.san.changes", "ssl.principal.mapping.rules")
 
 # The server keys that are synonyms of each other, the finest unit first.
@@ -163,10 +170,10 @@ def describe_server(server: ServerLevels) -> list[ConfigEntry]:
     These are keys of the authorizer and of listeners, and unknown ones.
     """
     entries = []
-    for name, key in _public(_LISTED, server.config.originals):
+    set_names = {*server.config.originals, *server.dynamic_default, *server.dynamic}
+    for name, key in _public(_LISTED, set_names):
         synonyms = _server_synonyms(name, server)
         entries.append(_entry(key, _value(synonyms), synonyms, read_only=not is_dynamic(name)))
-    set_names = {*server.config.originals, *server.dynamic_default, *server.dynamic}
     for name in sorted(set_names.difference(_LISTED)):
         key, synonyms = _further_key(name), _server_synonyms(name, server)
         entries.append(_entry(key, _value(synonyms), synonyms, read_only=name not in RATES))
@@ -178,7 +185,7 @@ def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry
     its value as it was written."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
     entries = []
-    for name, key in _public(_LISTED):
+    for name, key in _public(_LISTED, dynamic_default):
         if name in dynamic_default:
             text = _written(key, dynamic_default[name])
             synonym = ConfigSynonym(name, text, source)
@@ -196,15 +203,16 @@ def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry
 
 def describe_group(overrides: Mapping[str, str], server: ServerLevels) -> list[ConfigEntry]:
     """Return an entry for every config of a consumer, share or streams group (KIP-848, KIP-932,
-    KIP-1071), in name order."""
+    KIP-1071), in name order; for an internal one only if it is set."""
     entries = []
-    for name, key in _public(GROUP_CONFIG_DEF):
+    for name, key in _public(GROUP_CONFIG_DEF, overrides):
         synonyms: list[ConfigSynonym] = []
         if name in overrides:
             text = _text(key, overrides[name])
             synonyms.append(ConfigSynonym(name, text, ConfigSource.GROUP_CONFIG))
-        if f"group.{name}" in _LISTED:
-            synonyms += _server_synonyms(f"group.{name}", server)
+        server_key = _GROUP_DEFAULTS.get(name, f"group.{name}")
+        if server_key in _LISTED:
+            synonyms += _server_synonyms(server_key, server)
         elif key.default is not None:
             synonyms.append(ConfigSynonym(name, key.default, ConfigSource.DEFAULT_CONFIG))
         value = synonyms[0].value if synonyms else None
@@ -219,12 +227,9 @@ def is_dynamic(name: str) -> bool:
     return name in DYNAMIC_SERVER_KEYS
 
 
-def _public(
-    keys: ConfigDef, overrides: Mapping[str, str] | None = None
-) -> Iterator[tuple[str, ConfigKey]]:
-    """Return the names and keys to describe, in name order: an internal one only if `overrides`
-    sets it."""
-    set_keys = overrides or {}
+def _public(keys: ConfigDef, set_keys: Container[str]) -> Iterator[tuple[str, ConfigKey]]:
+    """Return the names and keys to describe, in name order: an internal one only if it is among
+    `set_keys`."""
     return (
         (name, keys[name]) for name in sorted(keys) if not keys[name].internal or name in set_keys
     )

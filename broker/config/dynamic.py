@@ -259,23 +259,29 @@ def _cleaner_faults(old: int, new: int) -> Iterator[str]:
 def _retention_faults(
     config: BrokerConfig, before: Mapping[str, str], after: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield an error if the local retention exceeds the whole retention (KIP-405)."""
-    for local, whole, of_topic in (
-        ("log.local.retention.ms", "log.retention.ms", "retention.ms"),
-        ("log.local.retention.bytes", "log.retention.bytes", "retention.bytes"),
-    ):
-        if all(before.get(name) == after.get(name) for name in (local, whole)):
+    """Yield an error if the local retention exceeds the whole retention (KIP-405), or the lag of
+    copies to tiered storage the local retention."""
+    for unit in ("ms", "bytes"):
+        whole, local = f"log.retention.{unit}", f"log.local.retention.{unit}"
+        lag = f"log.remote.copy.lag.{unit}"
+        names = (lag, local, whole)
+        if all(before.get(name) == after.get(name) for name in names):
             continue
-        texts = {name: after[name] for name in (local, whole) if name in after}
-        most = with_overrides(config, texts).topic_defaults[of_topic]
+        texts = {name: after[name] for name in names if name in after}
+        defaults = with_overrides(config, texts).topic_defaults
+        most, delay = defaults[f"retention.{unit}"], defaults[f"remote.copy.lag.{unit}"]
         least = BROKER_CONFIG_DEF[local].parse(after.get(local, "-2"))
-        assert isinstance(most, int) and isinstance(least, int)
+        assert isinstance(most, int) and isinstance(least, int) and isinstance(delay, int)
         if least == -1 and most != -1:
             text = f"Value must not be -1 as {whole} value is set as {most}."
             yield f"Invalid value -1 for configuration {local}: {text}"
         elif least > most >= 0:
             text = f"Value must not be more than {whole} property value: {most}"
             yield f"Invalid value {least} for configuration {local}: {text}"
+        effective = most if least == -2 else least
+        if delay > effective >= 0:
+            text = f"Value must not exceed {local} (effective value: {effective})"
+            yield f"Invalid value {delay} for configuration {lag}: {text}"
 
 
 def _reporter_faults(text: str) -> Iterator[str]:

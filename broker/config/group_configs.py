@@ -11,11 +11,11 @@ with their order and wording.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
 from broker.config.values import BrokerConfig
-from ground.config_def import ConfigError, ConfigValue
+from ground.config_def import ConfigError, ConfigType, ConfigValue, parse_type
 from protocol.errors import ApiError, ErrorCode
 
 _KINDS = ("consumer", "share", "streams")
@@ -35,8 +35,12 @@ _LIMITED = (
     "streams.session.timeout.ms",
     "streams.num.standby.replicas",
     "streams.assignment.interval.ms",
+    "streams.task.offset.interval.ms",
+    "streams.num.warmup.replicas",
 )
-
+_ASSIGNOR = "streams.assignor.name"
+_RACK_TAGS = "streams.rack.aware.assignment.tags"
+_DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
 
 # For these Kafka's error names the upper limit first.
 _LIMIT_FIRST = (
@@ -92,26 +96,57 @@ def check_group_defaults(config: BrokerConfig) -> None:
 
 def group_config_fault(config: BrokerConfig, configs: Mapping[str, str]) -> ApiError | None:
     """Return why a group may not have `configs`, which are all of its configs; None if it may."""
-    for name in configs:
-        if name not in GROUP_CONFIG_DEF:
-            return _refused(f"Unknown group config name: {name}")
-    values: dict[str, int] = {}
+    text = next(_faults(config, configs), None)
+    return None if text is None else ApiError(ErrorCode.INVALID_CONFIG, text)
+
+
+def _faults(config: BrokerConfig, configs: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is wrong with a group's configs, in Kafka's order."""
+    yield from (
+        f"Unknown group config name: {name}" for name in configs if name not in GROUP_CONFIG_DEF
+    )
+    yield from _rack_tag_faults(configs)
+    values: dict[str, ConfigValue] = {}
     try:
         for name, key in GROUP_CONFIG_DEF.items():
-            value = key.parse(configs[name]) if name in configs else _setting(config, name)
-            if isinstance(value, int):
-                values[name] = value
+            values[name] = key.parse(configs[name]) if name in configs else _setting(config, name)
     except ConfigError as error:
-        return _refused(str(error))
+        yield str(error)
+        return
     for name in _LIMITED:
-        text = _limit_fault(config, name, values[name])
-        if text is not None:
-            return _refused(text)
+        yield from _limit_faults(config, name, _integer(values, name))
+    yield from _assignor_faults(config, values[_ASSIGNOR])
     for kind in _KINDS:
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
-        if values[session] <= values[heartbeat]:
-            return _refused(f"{session} must be greater than {heartbeat}")
-    return None
+        if _integer(values, session) <= _integer(values, heartbeat):
+            yield f"{session} must be greater than {heartbeat}"
+    if str(values[_DEAD_LETTER_TOPIC]).startswith("__"):
+        yield f"{_DEAD_LETTER_TOPIC}: DLQ topic name must not start with '__'"
+
+
+def _integer(values: Mapping[str, ConfigValue], name: str) -> int:
+    value = values[name]
+    assert isinstance(value, int)
+    return value
+
+
+def _rack_tag_faults(configs: Mapping[str, str]) -> Iterator[str]:
+    """Yield an error if a group has the same tag of racks twice."""
+    tags = parse_type(_RACK_TAGS, ConfigType.LIST, configs.get(_RACK_TAGS, ""), True)
+    assert isinstance(tags, tuple)
+    if len(set(tags)) < len(tags):
+        yield f"{_RACK_TAGS} must not contain duplicate tag keys."
+
+
+def _assignor_faults(config: BrokerConfig, assignor: ConfigValue) -> Iterator[str]:
+    """Yield an error if a group names a task assignor that the server does not list."""
+    names = _setting(config, "streams.assignors")
+    assert isinstance(names, tuple)
+    if assignor is not None and assignor not in names:
+        yield (
+            f"{_ASSIGNOR} '{assignor}' is not a registered task assignor. Registered assignors "
+            f"are: [{', '.join(names)}]."
+        )
 
 
 def _setting(config: BrokerConfig, name: str) -> ConfigValue:
@@ -120,14 +155,17 @@ def _setting(config: BrokerConfig, name: str) -> ConfigValue:
     return None if key is None else key.parse(config.originals.get(key.name, key.default))
 
 
-def _limit_fault(config: BrokerConfig, name: str, value: int) -> str | None:
-    """Return why `value` is outside the limits that the node's configuration sets, or None."""
-    (low_name, low), (high_name, high) = _limits(config, name)
-    if low is not None and value < low:
-        return f"{name} must be greater than or equal to {low_name}"
-    if high is not None and value > high:
-        return f"{name} must be less than or equal to {high_name}"
-    return None
+def _limit_faults(config: BrokerConfig, name: str, value: int) -> Iterator[str]:
+    """Yield an error if `value` is outside the limits that the node's configuration sets."""
+    (_, low), (_, high) = _limits(config, name)
+    if (low is None or value >= low) and (high is None or value <= high):
+        return
+    if low is None:
+        yield f"{name} must be less than or equal to {high}"
+    elif high is None:
+        yield f"{name} must be greater than or equal to {low}"
+    else:
+        yield f"{name} must be in the range {low} to {high} inclusive."
 
 
 def _limits(config: BrokerConfig, name: str) -> list[tuple[str, int | None]]:
@@ -142,8 +180,3 @@ def _limits(config: BrokerConfig, name: str) -> list[tuple[str, int | None]]:
         limit = _setting(config, f"{kind}.{end}.{rest}")
         limits.append((f"group.{kind}.{end}.{rest}", limit if isinstance(limit, int) else None))
     return limits
-
-
-def _refused(text: str) -> ApiError:
-    """Return INVALID_CONFIG with this message."""
-    return ApiError(ErrorCode.INVALID_CONFIG, text)

@@ -145,12 +145,15 @@ _QUIET = (
     "producer.purgatory.purge.interval.requests",
 )
 
+# Groups of the consumer protocol are supported, but their assignors never run in another thread.
+_OFFLOAD = "group.consumer.assignor.offload.enable"
 _EARLY = "early.start.listeners"
 
 # Stored and described to clients, but without effect so far.
 _NOT_ACTED_ON = (
     "log.local.retention.",
     "log.preallocate",
+    "log.remote.copy.lag.",
 )
 
 
@@ -209,7 +212,7 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
         setting = f"{name}={shown(name, text)}"
         if key in SERVED and key.startswith(_NOT_ACTED_ON):
             yield f"{setting} is kept and told to clients, but has no effect yet"
-        elif limits_group_configs(key) and key not in SERVED:
+        elif limits_group_configs(key) and key not in (*SERVED, _OFFLOAD):
             yield f"{setting} applies to configs of groups that Ottla does not support yet"
         elif name in _BY_MECHANISM:
             yield f"{name} is ignored: set listener.name.<listener>.<mechanism>.{name}"

@@ -83,6 +83,9 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
     "log.local.retention.bytes": ("-2", "-1", "5"),
     "compression.type": ("zstd", "x"),
     "message.max.bytes": ("0", "5", "-1"),
+    "max.decompressed.message.bytes": ("0", "1", "2147483639", "-1", "x"),
+    "log.remote.copy.lag.ms": ("-2", "-1", "604800001"),
+    "log.remote.copy.lag.bytes": ("-2", "-1", "5"),
     "min.insync.replicas": ("0", "2"),
     "unclean.leader.election.enable": ("true", "x"),
     "producer.id.expiration.ms": ("1", "0", "x"),
@@ -313,7 +316,9 @@ def record() -> None:
         for level, change in SETTLED.items():
             request = _request(LEVELS[level], change, validate_only=False)
             assert code_and_text(ask(port, request, 1))[0] == 0, level
-        time.sleep(1)  # until the broker has replayed them
+        while rows(ask(port, describe("1"), 4))["num.io.threads"][0] != "10":
+            time.sleep(0.1)
+        time.sleep(1)  # until the broker has applied all of them
         then = {level: rows(ask(port, describe(name), 4)) for level, name in LEVELS.items()}
         later = {
             case: code_and_text(ask(port, request, 1)) for case, request in settled_cases().items()

@@ -47,8 +47,12 @@ SERVER = {
 }
 """Limits under which a session can be as short as a heartbeat."""
 
-KEPT = {"consumer.session.timeout.ms": "50000", "share.isolation.level": "read_committed"}
-"""What the group `kept` has."""
+KEPT = {
+    "consumer.session.timeout.ms": "50000",
+    "share.isolation.level": "read_committed",
+    "streams.num.warmup.replicas": "3",
+}
+"""What the group `kept` has; the last is internal, and told only where it is set."""
 
 
 def changes() -> Iterator[Mapping[str, str]]:
@@ -56,7 +60,8 @@ def changes() -> Iterator[Mapping[str, str]]:
     for name, key in GROUP_CONFIG_DEF.items():
         for text in ("0", "1", "-1", "x", "", " 7000 ", "2147483647", "2147483648", "1e4", "true"):
             yield {name: text}
-        yield {name: str(key.default)}
+        if key.default is not None:
+            yield {name: key.default}
     for text in ("earliest", "latest", "by_duration:PT1H", "by_duration:-PT1H", "by_duration:x"):
         yield {"share.auto.offset.reset": text}
     for text in ("read_committed", "READ_COMMITTED", "serializable"):
@@ -69,6 +74,12 @@ def changes() -> Iterator[Mapping[str, str]]:
         yield {heartbeat: "45000"}
         yield {heartbeat: "46000"}
         yield {heartbeat: "50001"}
+    for text in ("a,b", "a,a", ",", "a,,b"):
+        yield {"streams.rack.aware.assignment.tags": text}
+    for text in ("dlq.x", "__x", " __x"):
+        yield {"errors.deadletterqueue.topic.name": text}
+    yield {"streams.assignor.name": "sticky"}
+    yield {"streams.assignor.name": "x", "consumer.heartbeat.interval.ms": "1"}
     for text in ("99", "100", "15000", "15001"):
         yield {"consumer.assignment.interval.ms": text}
     yield {"colour": "red"}

@@ -1,16 +1,13 @@
 """DescribeConfigs entries equal those of a real Kafka with the same settings.
 
-The golden file has one line an entry, as `Admin.describeConfigs` gave it: resource type and name,
-key, value, source, read-only, sensitive, type, synonyms. That broker ran with
-`log.retention.minutes=60`, `log.segment.bytes=2000000` and `telemetry.max.bytes=9`, its topic with
-two overrides, and the cluster with a dynamic default for `min.insync.replicas`.
+The golden file has a line an entry (`tests.golden.describe_config_cases`). The cluster had a
+dynamic default for `min.insync.replicas`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -26,12 +23,11 @@ from broker.config.description import (
 )
 from broker.config.parse import parse_config
 from ground.config_def import ConfigSource, ConfigType
-
-GOLDEN = Path(__file__).parents[3] / "golden" / "describe_configs_kafka.txt"
+from tests.golden.describe_config_cases import RECORDED, TOPIC_CONFIGS, source_name
 
 
 def golden() -> list[str]:
-    return GOLDEN.read_text().splitlines()
+    return RECORDED.read_text().splitlines()
 
 
 @pytest.fixture
@@ -49,12 +45,12 @@ def lines(kind: str, name: str, entries: Iterable[ConfigEntry]) -> Iterator[str]
         if entry.name.startswith("ottla."):
             continue
         synonyms = "".join(
-            f"{one.name}={one.value}@{java_name(one.source)};" for one in entry.synonyms
+            f"{one.name}={one.value}@{source_name(one.source)};" for one in entry.synonyms
         )
         fields = (
             *(kind, name, entry.name, "null" if entry.value is None else entry.value),
             *(
-                java_name(entry.source),
+                source_name(entry.source),
                 *map(str.lower, map(str, (entry.read_only, entry.sensitive))),
             ),
             *(entry.type.name, synonyms),
@@ -62,16 +58,12 @@ def lines(kind: str, name: str, entries: Iterable[ConfigEntry]) -> Iterator[str]
         yield "|".join(fields)
 
 
-def java_name(source: ConfigSource) -> str:
-    return "DYNAMIC_TOPIC_CONFIG" if source is ConfigSource.TOPIC_CONFIG else source.name
-
-
 def wanted(prefix: str) -> list[str]:
     return sorted(line for line in golden() if line.startswith(prefix))
 
 
 def test_a_topic(server: ServerLevels) -> None:
-    entries = describe_topic({"retention.ms": "5", "cleanup.policy": "compact"}, server)
+    entries = describe_topic(TOPIC_CONFIGS, server)
     assert sorted(lines("TOPIC", "t", entries)) == wanted("TOPIC|t|")
 
 
@@ -80,6 +72,27 @@ def test_an_internal_config_is_told_where_it_is_set(server: ServerLevels) -> Non
     told = {one.name: one for one in describe_topic({name: "2000000"}, server)}
     assert (told[name].value, told[name].source) == ("2000000", ConfigSource.TOPIC_CONFIG)
     assert name not in {one.name for one in describe_topic({}, server)}
+
+
+def test_an_internal_config_of_a_server_or_a_group_is_told_where_it_is_set(
+    server: ServerLevels,
+) -> None:
+    """As an Apache Kafka answered."""
+    name = "consumer.assignor.offload.enable"
+    of_server = f"group.{name}"
+    default = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    levels = replace(server, dynamic_default={of_server: "false"})
+    for entries in (describe_server(levels), describe_all_servers(levels.dynamic_default)):
+        entry = next(one for one in entries if one.name == of_server)
+        assert (entry.value, entry.source, entry.read_only) == ("false", default, False)
+        assert entry.type is ConfigType.BOOLEAN
+    (entry,) = (one for one in describe_group({name: "true"}, levels) if one.name == name)
+    assert [(one.name, one.value, one.source) for one in entry.synonyms] == [
+        (name, "true", ConfigSource.GROUP_CONFIG),
+        (of_server, "false", default),
+        (of_server, "true", ConfigSource.DEFAULT_CONFIG),
+    ]
+    assert name not in {one.name for one in describe_group({}, levels)}
 
 
 def test_a_server(server: ServerLevels) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.config.group_configs import LIMITS, group_config_fault
-from broker.config.keys import GROUP_CONFIG_DEF
+from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
 from broker.config.parse import single_node_config
 from protocol.errors import ErrorCode
 
@@ -29,7 +29,13 @@ LIMITED = (
     *("share.assignment.interval.ms",),
     *("streams.heartbeat.interval.ms", "streams.session.timeout.ms"),
     *("streams.num.standby.replicas", "streams.assignment.interval.ms"),
+    *("streams.task.offset.interval.ms", "streams.num.warmup.replicas"),
 )
+ENDLESS = {
+    "streams.num.standby.replicas": "must be less than or equal to 2",
+    "streams.task.offset.interval.ms": "must be greater than or equal to 15000",
+    "streams.num.warmup.replicas": "must be less than or equal to 20",
+}
 NOT_LOW = ("share.delivery.count.limit", "share.partition.max.record.locks")
 
 
@@ -63,19 +69,51 @@ def test_every_fault_in_its_order_and_words() -> None:
     low |= {"share.record.lock.duration.ms": "1000"}
     high = dict.fromkeys(LIMITED, str(2**31 - 1))
     heard = []
-    for configs, end, words in ((low, "min", "greater"), (high, "max", "less")):
+    for configs, end, free in ((low, "min", "less"), (high, "max", "greater")):
         left = dict(configs)
         for name in LIMITED:
-            if name not in left or (end == "min" and name == "streams.num.standby.replicas"):
+            if name not in left or f" {free} " in ENDLESS.get(name, ""):
                 continue
             kind, _, what = name.replace("num.", "").partition(".")
-            limit = f"group.{kind}.{end}.{what}"
-            assert fault(left, WIDE) == f"{name} must be {words} than or equal to {limit}"
-            heard.append(limit)
+            heard.append(f"group.{kind}.{end}.{what}")
+            words = ENDLESS.get(name) or f"must be in the range {ranges(name)} inclusive."
+            assert fault(left, WIDE) == f"{name} {words}"
             del left[name]
         assert fault(left, WIDE) is None
     unheard = [f"group.{name.replace('.', '.min.', 1)}" for name in NOT_LOW]
     assert sorted(LIMITS) == sorted((*heard, *unheard))
+
+
+def ranges(name: str) -> str:
+    kind, _, what = name.partition(".")
+    keys = [f"group.{kind}.{end}.{what}" for end in ("min", "max")]
+    return " to ".join(WIDE.get(key, str(BROKER_CONFIG_DEF[key].default)) for key in keys)
+
+
+def test_other_faults_in_their_order() -> None:
+    same = {"consumer.session.timeout.ms": "5000", "consumer.heartbeat.interval.ms": "5000"}
+    configs = {
+        "streams.rack.aware.assignment.tags": "a, a",
+        "streams.num.warmup.replicas": "21",
+        "streams.assignor.name": "x",
+        **same,
+        "errors.deadletterqueue.topic.name": "__x",
+    }
+    heard = []
+    for name in (*list(configs)[:4], "errors.deadletterqueue.topic.name"):
+        heard.append(fault(configs, WIDE))
+        del configs[name]
+    assert heard == [
+        "streams.rack.aware.assignment.tags must not contain duplicate tag keys.",
+        "streams.num.warmup.replicas must be less than or equal to 20",
+        "streams.assignor.name 'x' is not a registered task assignor. "
+        "Registered assignors are: [sticky].",
+        "consumer.session.timeout.ms must be greater than consumer.heartbeat.interval.ms",
+        "errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'",
+    ]
+    assert fault({"streams.rack.aware.assignment.tags": "a,,b"}) == (
+        "Configuration 'streams.rack.aware.assignment.tags' values must not be empty."
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -104,9 +142,8 @@ def test_names_count_before_values_and_values_before_limits() -> None:
 def test_a_value_kept_under_other_limits_is_judged_with_the_next_change() -> None:
     kept = {"consumer.session.timeout.ms": "55000"}
     server = {"group.consumer.max.session.timeout.ms": "50000"}
-    words = "consumer.session.timeout.ms must be less than or equal to "
     assert fault({**kept, "share.isolation.level": "read_committed"}, server) == (
-        words + "group.consumer.max.session.timeout.ms"
+        "consumer.session.timeout.ms must be in the range 45000 to 50000 inclusive."
     )
     assert fault({"share.isolation.level": "read_committed"}, server) is None
 

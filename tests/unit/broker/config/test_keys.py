@@ -7,8 +7,8 @@ from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
 
 def test_the_facts_are_whole() -> None:
     kafkas = [name for name in BROKER_CONFIG_DEF if not name.startswith("ottla.")]
-    assert len(kafkas) == 360 + 2  # those of the authorizer
-    assert len(GROUP_CONFIG_DEF) == 17
+    assert len(kafkas) == 379 + 2  # those of the authorizer
+    assert len(GROUP_CONFIG_DEF) == 27
 
 
 def test_required_keys_are_those_without_a_default() -> None:
