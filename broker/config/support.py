@@ -73,6 +73,8 @@ SECURITY_KEYS = (
     "sasl.mechanism.inter.broker.protocol",
     "ottla.sasl.oauthbearer.response.max.bytes",
     "ottla.sasl.oauthbearer.unsecured.tokens.allowed",
+    "sasl.oauthbearer.allow.unverified.audience",
+    "sasl.oauthbearer.allow.unverified.issuer",
     "sasl.oauthbearer.client.credentials.client.id",
     "sasl.oauthbearer.client.credentials.client.secret",
     "sasl.oauthbearer.clock.skew.seconds",

@@ -82,7 +82,11 @@ class OAuthSettings:
     jwks_endpoint_retry_backoff_ms: int = 100
     jwks_endpoint_retry_backoff_max_ms: int = 10_000
     expected_audience: tuple[str, ...] = ()
+    """The audiences of which a token must have one; empty: none is checked."""
+    allow_unverified_audience: bool = False
     expected_issuer: str | None = None
+    """The issuer that a token must have; None: none is checked."""
+    allow_unverified_issuer: bool = False
     scope_claim_name: str = "scope"
     sub_claim_name: str = "sub"
     clock_skew_s: int = 30

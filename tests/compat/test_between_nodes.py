@@ -128,6 +128,7 @@ def by_token(folder: Path, issuer: TokenIssuer) -> dict[str, str]:
         "sasl.oauthbearer.token.endpoint.url": issuer.token_url,
         "sasl.oauthbearer.jwks.endpoint.url": issuer.jwks_url,
         "sasl.oauthbearer.expected.audience": AUDIENCE,
+        "sasl.oauthbearer.allow.unverified.issuer": "true",
         "default.replication.factor": "2",
         "min.insync.replicas": "2",
     }

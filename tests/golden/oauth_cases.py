@@ -10,6 +10,7 @@ the same messages, at the same times, to Ottla's mechanism and compares.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -27,11 +28,19 @@ GO_ON = b"\x01"
 _MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
 _VALIDATOR = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
 
-# Listener, its JAAS options, its settings. "file" has the defaults, "bare" has them and a key
-# without an id. "strict" asks for all that can be asked for. "unsecured" takes tokens that nobody
-# signed, "scoped" those of them that have a scope.
+_ANY_AUDIENCE = {"sasl.oauthbearer.allow.unverified.audience": "true"}
+_ANY_ISSUER = {"sasl.oauthbearer.allow.unverified.issuer": "true"}
+_AUDIENCE = {"sasl.oauthbearer.expected.audience": AUDIENCE}
+_ISSUER = {"sasl.oauthbearer.expected.issuer": ISSUER}
+
+# Listener, its JAAS options, its settings. "file" has the defaults and takes any audience and
+# issuer, "bare" has a key without an id besides. "strict" asks for all that can be asked for.
+# "addressed" asks for an audience alone, "issued" for an issuer. "unsecured" takes tokens that
+# nobody signed, "scoped" those of them that have a scope.
 LISTENERS: dict[str, tuple[str, dict[str, str]]] = {
-    "file": ("", {}),
+    "file": ("", {**_ANY_AUDIENCE, **_ANY_ISSUER}),
+    "addressed": ("", {**_AUDIENCE, **_ANY_AUDIENCE, **_ANY_ISSUER}),
+    "issued": ("", {**_ISSUER, **_ANY_AUDIENCE, **_ANY_ISSUER}),
     "strict": (
         "",
         {
@@ -42,7 +51,7 @@ LISTENERS: dict[str, tuple[str, dict[str, str]]] = {
             "sasl.oauthbearer.clock.skew.seconds": "0",
         },
     ),
-    "bare": ("", {}),
+    "bare": ("", {**_ANY_AUDIENCE, **_ANY_ISSUER}),
     "unsecured": ("", {}),
     "scoped": (
         'unsecuredValidatorPrincipalClaimName="user" unsecuredValidatorScopeClaimName="scp" '
@@ -51,6 +60,21 @@ LISTENERS: dict[str, tuple[str, dict[str, str]]] = {
         {},
     ),
 }
+
+STARTS: dict[str, dict[str, str]] = {
+    "nothing": {},
+    "an audience": _AUDIENCE,
+    "an issuer": _ISSUER,
+    "an audience and an issuer": {**_AUDIENCE, **_ISSUER},
+    "any audience": _ANY_AUDIENCE,
+    "any issuer": _ANY_ISSUER,
+    "any of both": {**_ANY_AUDIENCE, **_ANY_ISSUER},
+    "an audience and any issuer": {**_AUDIENCE, **_ANY_ISSUER},
+    "an issuer and any audience": {**_ISSUER, **_ANY_AUDIENCE},
+    "an empty audience": {"sasl.oauthbearer.expected.audience": "", **_ISSUER},
+    "an empty issuer": {"sasl.oauthbearer.expected.issuer": "", **_AUDIENCE},
+}
+"""Settings of a listener, of which some stop a broker's start."""
 
 
 def first(token: str, header: str = "n,,", *pairs: str) -> bytes:
@@ -196,6 +220,25 @@ def strict_cases(now: int) -> Iterator[tuple[str, Any]]:
     yield "strict exp now", {**whole, "exp": now}
     yield "strict exp 1 s ago", {**whole, "exp": now - 1}
     yield "strict nbf in 5 s", {**whole, "nbf": now + 5}
+
+
+def addressed_cases(now: int) -> Iterator[tuple[str, Any]]:
+    """Audience and issuer, where one of the two is asked for."""
+    claims = good(now)
+    for shown, changed in (
+        ("none", {}),
+        ("both", {"aud": AUDIENCE, "iss": ISSUER}),
+        ("another audience", {"aud": "x", "iss": ISSUER}),
+        ("another issuer", {"aud": AUDIENCE, "iss": ISSUER + "x"}),
+        ("an audience alone", {"aud": [AUDIENCE]}),
+        ("an issuer alone", {"iss": ISSUER}),
+        ("numbers", {"aud": 5, "iss": 5}),
+        ("an audience and a number", {"aud": AUDIENCE, "iss": 5}),
+        ("an issuer and a number", {"aud": 5, "iss": ISSUER}),
+        ("an issuer and a list with a number", {"aud": ["x", 5], "iss": ISSUER}),
+        ("an issuer and null", {"aud": None, "iss": ISSUER}),
+    ):
+        yield shown, {**claims, **changed}
 
 
 def scoped_cases(now: int) -> Iterator[tuple[str, Any]]:
@@ -361,6 +404,9 @@ def cases(keys: Keys, now: Callable[[], int]) -> Iterator[tuple[str, str, bytes]
         yield f"unsecured claims: {name}", "unsecured", first(_unsecured(claims))
     for name, claims in strict_cases(now()):
         yield name, "strict", first(keys.token(claims))
+    for listener in ("addressed", "issued"):
+        for name, claims in addressed_cases(now()):
+            yield f"{listener}: {name}", listener, first(keys.token(claims))
     for name, claims in scoped_cases(now()):
         yield name, "scoped", first(_unsecured(claims))
     for name, message in message_cases(keys, now()):
@@ -402,7 +448,12 @@ def _answers(port: int, message: bytes, second: bytes = GO_ON) -> list[Any]:
     return got
 
 
-def _properties(own: dict[str, int], ports: dict[str, int], urls: list[str]) -> dict[str, str]:
+def _properties(
+    own: dict[str, int],
+    ports: dict[str, int],
+    urls: list[str],
+    settings_of: dict[str, tuple[str, dict[str, str]]],
+) -> dict[str, str]:
     listeners = {**own, **{name.upper(): port for name, port in ports.items()}}
     protocols = {name: name for name in own if name != "CONTROLLER"} | {"CONTROLLER": "PLAINTEXT"}
     protocols |= {name.upper(): "SASL_PLAINTEXT" for name in ports}
@@ -414,7 +465,7 @@ def _properties(own: dict[str, int], ports: dict[str, int], urls: list[str]) -> 
         "sasl.enabled.mechanisms": "OAUTHBEARER",
         "connection.failed.authentication.delay.ms": "0",
     }
-    for name, (options, settings) in LISTENERS.items():
+    for name, (options, settings) in settings_of.items():
         prefix = f"listener.name.{name}.oauthbearer."
         properties[f"{prefix}sasl.jaas.config"] = f"{_MODULE} {options};"
         if "unsecured" not in name + options:
@@ -448,6 +499,36 @@ def _rows(keys: Keys, ports: dict[str, int]) -> Iterator[dict[str, Any]]:
         yield row(f"key without an id, kid {kid}", "bare", message, GO_ON)
 
 
+_REQUIRED = re.compile(r'requires \\?"([a-z.]+)\\?" to be configured')
+
+
+def _missing_at_start(settings: dict[str, str], folder: Path, url: str) -> str | None:
+    """The key that a broker with this listener names when it refuses to start; None: it starts."""
+    from tests.tools.apache_kafka import ApacheKafka
+    from tests.tools.java_tools import FAST_START
+    from tests.tools.ports import free_port
+
+    ports = {"PLAINTEXT": free_port(), "CONTROLLER": free_port()}
+    properties = _properties(ports, {"file": free_port()}, [url], {"file": ("", settings)})
+    allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={url}"
+    log = folder / "start.log"
+    log.unlink(missing_ok=True)
+    try:
+        with ApacheKafka(
+            port=ports["PLAINTEXT"],
+            controller_port=ports["CONTROLLER"],
+            properties=properties,
+            jvm_options=(*FAST_START, allowed),
+            heap="512m",
+            log_file=log,
+        ):
+            return None
+    except RuntimeError:
+        missing = _REQUIRED.search(log.read_text())
+        assert missing is not None, log
+        return missing[1]
+
+
 def record() -> None:
     """Ask a real Apache Kafka, and write its answers down."""
     from tests.tools.apache_kafka import ApacheKafka
@@ -467,12 +548,18 @@ def record() -> None:
         with ApacheKafka(
             port=own,
             controller_port=controller,
-            properties=_properties({"PLAINTEXT": own, "CONTROLLER": controller}, ports, urls),
+            properties=_properties(
+                {"PLAINTEXT": own, "CONTROLLER": controller}, ports, urls, LISTENERS
+            ),
             jvm_options=(*FAST_START, allowed),
             heap="512m",
         ):
             rows = list(_rows(keys, ports))
-    write_json(RECORDED, {"jwks": jwks, "cases": rows})
+        starts = {
+            name: _missing_at_start(settings, Path(folder), urls[0])
+            for name, settings in STARTS.items()
+        }
+    write_json(RECORDED, {"jwks": jwks, "cases": rows, "starts": starts})
 
 
 if __name__ == "__main__":

@@ -186,6 +186,7 @@ class SecuredBroker:
             "listener.name.mutual.ssl.client.auth": "required",
             "sasl.oauthbearer.jwks.endpoint.url": (self.folder / "jwks.json").as_uri(),
             "sasl.oauthbearer.expected.audience": "kafka",
+            "sasl.oauthbearer.allow.unverified.issuer": "true",
             **self._of_sasl("TLS", ALL),
             **self._of_sasl("CLEAR", ALL),
             **self._of_sasl("ONE", (PLAIN,)),

@@ -44,6 +44,9 @@ UNSECURED_ALLOWED = "ottla.sasl.oauthbearer.unsecured.tokens.allowed"
 _JAAS = "sasl.jaas.config"
 _SERVER_CLASS = "sasl.server.callback.handler.class"
 _JWKS_URL = "sasl.oauthbearer.jwks.endpoint.url"
+_AUDIENCE, _ISSUER = "sasl.oauthbearer.expected.audience", "sasl.oauthbearer.expected.issuer"
+_ANY_AUDIENCE = "sasl.oauthbearer.allow.unverified.audience"
+_ANY_ISSUER = "sasl.oauthbearer.allow.unverified.issuer"
 _TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"
 _TLS = "ssl."
 _EXTENSIONS = ("extension_", "unsecuredLoginExtension_")
@@ -109,9 +112,20 @@ def server_judge(prefix: str, settings: MechanismSettings, scheduler: Scheduler)
 def _signed_tokens(prefix: str, settings: MechanismSettings, scheduler: Scheduler) -> TokenJudge:
     """Read the issuer's keys, which blocks, and return the judge that checks signatures with them.
 
-    Raises ConfigError if the URL or its TLS settings are wrong, or the keys cannot be read.
+    Raises ConfigError if no audience or issuer is expected and that is not allowed, if the URL or
+    its TLS settings are wrong, or if the keys cannot be read.
     """
     oauth, key = settings.oauth, f"{prefix}{_JWKS_URL}"
+    _check_expected(
+        prefix,
+        bool(oauth.expected_audience),
+        _AUDIENCE,
+        _ANY_AUDIENCE,
+        oauth.allow_unverified_audience,
+    )
+    _check_expected(
+        prefix, bool(oauth.expected_issuer), _ISSUER, _ANY_ISSUER, oauth.allow_unverified_issuer
+    )
     shown = _shown_url(key, oauth.jwks_endpoint_url)
     assert oauth.jwks_endpoint_url is not None
     tls = _tls_context(f"{prefix}{_JAAS}", shown, settings.jaas)
@@ -122,6 +136,25 @@ def _signed_tokens(prefix: str, settings: MechanismSettings, scheduler: Schedule
         oauth.jwks_endpoint_retry_backoff_max_ms,
     )
     return SignedTokens(JwtValidator(oauth), Jwks(key, shown, fetch, times, scheduler))
+
+
+def _check_expected(prefix: str, is_set: bool, key: str, any_key: str, allows_any: bool) -> None:
+    """Check that `key` says which tokens are for this node.
+
+    Log a warning if `any_key` allows all tokens instead. Raises ConfigError if neither is set.
+    """
+    if is_set:
+        return
+    claim = key.rpartition(".")[2]
+    if not allows_any:
+        raise ConfigError(
+            f"{prefix}{key}",
+            f"{prefix}{key} is not set: tokens for any {claim} would be accepted; set it to the "
+            f"{claim} of this node's tokens, or set {prefix}{any_key}=true",
+        )
+    _log.warning(
+        "%s: OAUTHBEARER takes tokens whatever their %s is (%s)", prefix.rstrip("."), claim, any_key
+    )
 
 
 def client_tokens(

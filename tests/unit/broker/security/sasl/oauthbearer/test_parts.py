@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from broker.config.keys import BROKER_CONFIG_DEF
+from broker.config.security.mechanisms import OAUTH_KEYS
 from broker.config.security_settings import JaasEntry, MechanismSettings, OAuthSettings, Secret
 from broker.security.sasl.oauthbearer.client import TokenKeeper
 from broker.security.sasl.oauthbearer.jwt_compact import AcceptedToken
@@ -21,6 +24,7 @@ from broker.security.sasl.oauthbearer.parts import (
 from broker.security.sasl.oauthbearer.unsecured_tokens import UnsecuredTokens
 from broker.security.sasl.server_mechanism import SaslRefused
 from ground.config_def import ConfigError
+from tests.golden.oauth_cases import RECORDED, STARTS
 from tests.unit.broker.security.sasl.oauthbearer.clock_fixture import HandBlocking, HandScheduler
 from tests.unit.broker.security.sasl.oauthbearer.tokens_fixture import NOW_MS, NOW_S, jwks, token
 
@@ -30,6 +34,9 @@ VALIDATOR = f"{PACKAGE}.OAuthBearerValidatorCallbackHandler"
 LOGIN = f"{PACKAGE}.OAuthBearerLoginCallbackHandler"
 UNSECURED = f"{PACKAGE}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
 UNSECURED_LOGIN = f"{PACKAGE}.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
+
+
+ANY = {"allow_unverified_audience": True, "allow_unverified_issuer": True}
 
 
 def settings(
@@ -44,7 +51,7 @@ def settings(
         JaasEntry("…OAuthBearerLoginModule", secrets),
         server,
         login,
-        oauth=OAuthSettings(**oauth),
+        oauth=OAuthSettings(**{**ANY, **oauth}),
     )
 
 
@@ -89,6 +96,46 @@ def test_a_url_of_no_use_stops_the_start(url: str | None, why: str) -> None:
     text = refusal(settings(VALIDATOR, jwks_endpoint_url=url))
     assert text.startswith(f"{PREFIX}sasl.oauthbearer.jwks.endpoint.url")
     assert why in text
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_listener_without_audience_or_issuer_starts_where_kafka_does(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "jwks.json"
+    path.write_bytes(jwks("rsa"))
+    oauth: dict[str, Any] = dict.fromkeys(ANY, False)
+    for field, key in OAUTH_KEYS.items():
+        if key in STARTS[name]:
+            oauth[field] = BROKER_CONFIG_DEF[key].parse(STARTS[name][key])
+    made = settings(VALIDATOR, jwks_endpoint_url=path.as_uri(), **oauth)
+    missing = json.loads(RECORDED.read_text())["starts"][name]
+    if missing is None:
+        server_judge(PREFIX, made, HandScheduler())
+    else:
+        assert refusal(made).startswith(f"{PREFIX}{missing} is not set: ")
+
+
+@pytest.mark.parametrize("what", ["audience", "issuer"])
+def test_tokens_for_anybody_are_taken_only_on_purpose_and_with_a_warning(
+    what: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "jwks.json"
+    path.write_bytes(jwks("rsa"))
+    expected: dict[str, Any] = {"expected_audience": ("kafka",), "expected_issuer": "me"}
+    del expected[f"expected_{what}"]
+    allowed = f"allow_unverified_{what}"
+    made = {"jwks_endpoint_url": path.as_uri(), **expected}
+    text = refusal(settings(VALIDATOR, **made, **{allowed: False}))
+    key = f"{PREFIX}sasl.oauthbearer."
+    assert text.startswith(f"{key}expected.{what} is not set: ")
+    assert text.endswith(f"or set {key}allow.unverified.{what}=true")
+    assert not caplog.records
+    server_judge(PREFIX, settings(VALIDATOR, **made, **{allowed: True}), HandScheduler())
+    (warning,) = caplog.records
+    assert f"whatever their {what} is (sasl.oauthbearer.allow.unverified.{what})" in (
+        warning.getMessage()
+    )
 
 
 @pytest.mark.parametrize("chosen", [None, UNSECURED])

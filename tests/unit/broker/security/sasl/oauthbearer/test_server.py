@@ -83,6 +83,8 @@ def judges() -> dict[str, Any]:
         "file": Signed(ALL["jwks"], OAuthSettings()),
         "bare": Signed(bare(ALL["jwks"]), OAuthSettings()),
         "strict": Signed(ALL["jwks"], STRICT),
+        "addressed": Signed(ALL["jwks"], OAuthSettings(expected_audience=(AUDIENCE,))),
+        "issued": Signed(ALL["jwks"], OAuthSettings(expected_issuer=ISSUER)),
         "unsecured": UnsecuredTokens("sasl.jaas.config", {}),
         "scoped": UnsecuredTokens("sasl.jaas.config", options),
     }
