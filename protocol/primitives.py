@@ -39,9 +39,9 @@ item."""
 ARRAY_LENGTH_MAX = 1_000_000
 """The greatest number of items of an array, as in Kafka from 4.4 on
 (`MessageUtil.MAX_ARRAY_LENGTH`)."""
-TAGGED_FIELDS_MAX = 1_000
-"""The greatest number of tagged fields in one place. Kafka accepts 10,000 from 4.4 on, and any
-number before; no version of a message has more than ten."""
+TAGGED_FIELDS_MAX = 10_000
+"""The greatest number of tagged fields in one place, as in Kafka from 4.4 on
+(`MessageUtil.MAX_TAGGED_FIELD_COUNT`). Negative numbers are excluded."""
 NUMBERS_BYTES = 32 * 1024
 """The bytes of an array of numbers that are read in one go, because one call unpacks them."""
 SLICES_MAX = 2_048
@@ -49,7 +49,6 @@ SLICES_MAX = 2_048
 counted. As objects they take some forty times as much; arrays within arrays would take gigabytes.
 Kafka has no such limit."""
 _MOST_INT16 = 0x7FFF
-_MOST_INT32 = 0x7FFFFFFF
 # The greatest compact length that is not null: length - 1 of a greater one is negative as an int.
 _MOST_COMPACT = 0x80000000
 
@@ -480,8 +479,14 @@ def read_tag(buf: memoryview, pos: int) -> tuple[int, int, int]:
 
     A caller that knows the tag reads the value, whatever its size; any other calls `skip_tag`.
     """
-    tag, pos = read_uvarint(buf, pos)
-    size, pos = read_uvarint(buf, pos)
+    tag = buf[pos]
+    pos += 1
+    if tag > 0x7F:
+        tag, pos = read_uvarint(buf, pos - 1)
+    size = buf[pos]
+    pos += 1
+    if size > 0x7F:
+        size, pos = read_uvarint(buf, pos - 1)
     return tag, pos, size
 
 
@@ -492,12 +497,10 @@ def skip_tag(buf: memoryview, pos: int, size: int) -> int:
 
 
 def read_tag_count(buf: memoryview, pos: int) -> tuple[int, int]:
-    """Return the number of tagged fields, and the position after it; a negative int counts as 0.
-    Raises ProtocolError above TAGGED_FIELDS_MAX."""
+    """Return the number of tagged fields, and the position after it. Raises ProtocolError above
+    TAGGED_FIELDS_MAX, and for a number that is negative as an int."""
     count, pos = read_uvarint(buf, pos)
     if count > TAGGED_FIELDS_MAX:
-        if count > _MOST_INT32:
-            return 0, pos
         raise ProtocolError(f"{count} tagged fields are over the limit of {TAGGED_FIELDS_MAX}")
     return count, pos
 
@@ -506,9 +509,21 @@ def skip_tagged_fields(buf: memoryview, pos: int) -> int:
     """Return the position after tagged fields that are all unknown, as newer peers may send. Raises
     ProtocolError if they are cut off or too many."""
     count, pos = read_tag_count(buf, pos)
-    for _ in range(count):
-        _, pos, size = read_tag(buf, pos)
-        pos = _slice_end(buf, pos, size)
+    end = len(buf)
+    for _ in range(count):  # up to 10,000 times, so the usual varints are read without a call
+        if buf[pos] < 0x80:
+            pos += 1
+        elif buf[pos + 1] < 0x80:
+            pos += 2
+        else:
+            _, pos = read_uvarint(buf, pos)
+        size = buf[pos]
+        pos += 1
+        if size > 0x7F:
+            size, pos = read_uvarint(buf, pos - 1)
+        pos += size
+        if pos > end:
+            raise ProtocolError(f"a tagged field of {size} bytes ends {pos - end} bytes too late")
     return pos
 
 

@@ -286,12 +286,24 @@ def test_a_tagged_field_that_is_passed_over_and_ends_behind_the_bytes_is_refused
     assert refused(p.skip_tagged_fields, b"\x01\0\xff\xff\xff\xff\x0fa")
 
 
-def test_a_negative_count_of_tagged_fields_is_none() -> None:
-    assert read(p.read_tag_count, b"\x80\x80\x80\x80\x08") == 0
-    assert p.skip_tagged_fields(memoryview(b"\xff\xff\xff\xff\x0fnext"), 0) == 5
+def test_unknown_tagged_fields_with_long_varints_are_passed_over() -> None:
+    tags = (1, 127, 128, 16_383, 16_384, 2**31)
+    out = p.uvarint(3 * len(tags))
+    for tag in tags:
+        for size in (0, 127, 16_384):
+            out += p.uvarint(tag) + p.uvarint(size) + bytes(size)
+    assert p.skip_tagged_fields(memoryview(out + b"next"), 0) == len(out)
+    for cut in (1, 16_384, 16_385, len(out) - 1):
+        with pytest.raises((ProtocolError, IndexError)):
+            p.skip_tagged_fields(memoryview(out)[:-cut], 0)
 
 
-def test_more_tagged_fields_than_any_message_has_are_refused() -> None:
+def test_a_negative_count_of_tagged_fields_is_refused() -> None:
+    assert refused(p.read_tag_count, b"\x80\x80\x80\x80\x08")
+    assert refused(p.skip_tagged_fields, b"\xff\xff\xff\xff\x0fnext")
+
+
+def test_more_than_ten_thousand_tagged_fields_are_refused_as_in_kafka() -> None:
     most = p.uvarint(p.TAGGED_FIELDS_MAX) + b"\x05\0" * p.TAGGED_FIELDS_MAX
     assert p.skip_tagged_fields(memoryview(most), 0) == len(most)
     more = p.uvarint(p.TAGGED_FIELDS_MAX + 1) + b"\x05\0" * (p.TAGGED_FIELDS_MAX + 1)
