@@ -103,6 +103,18 @@ class UnknownCodec(CorruptBatch):
     error_code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
+class RecordTooLarge(CorruptBatch):
+    """A record of a compressed batch that is larger than `max.decompressed.message.bytes`."""
+
+    error_code = ErrorCode.INVALID_RECORD
+
+    def __init__(self, size_bytes: int, most_bytes: int) -> None:
+        super().__init__(
+            f"Invalid record size: {size_bytes} exceeds the configured maximum record size of "
+            f"{most_bytes}."
+        )
+
+
 class UnsupportedMagic(CorruptBatch):
     """A batch of another format than v2, by its magic.
 

@@ -10,12 +10,20 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import TypeAlias
 
-from protocol.record_batch import LOG_APPEND_TIME_FLAG, Bytes, CorruptBatch, RecordBatchHeader
+from protocol.record_batch import (
+    LOG_APPEND_TIME_FLAG,
+    Bytes,
+    CorruptBatch,
+    RecordBatchHeader,
+    RecordTooLarge,
+)
 
 Scanned: TypeAlias = tuple[int, int, int, int, int, int]
 """Offset, timestamp (ms), the key's length (-1 for null) and end position, the value's length and
 end position; the headers follow the value."""
 
+RECORD_BYTES_MAX = 2**31 - 9
+"""The size of a record that no limit excludes: no array of Java is longer."""
 RECORDS_PER_STOP = HEADERS_PER_STOP = 1000
 """The number of records, or of headers, between two pauses: some two milliseconds."""
 _INT64_MIN = -(2**63)
@@ -23,17 +31,20 @@ _INT64_MAX = 2**63 - 1
 
 
 def scan_records(  # noqa: C901  a call for each check would take longer than the check
-    header: RecordBatchHeader, body: Bytes
+    header: RecordBatchHeader, body: Bytes, record_bytes_max: int = RECORD_BYTES_MAX
 ) -> Iterator[Scanned | None]:
     """Yield each record of the unpacked `body`, and None at each pause, where a caller may yield to
     the event loop.
 
     Offsets have to rise and stay within the header's last offset delta, and the records must have
-    the claimed count and lengths. Raises CorruptBatch after the records before the damage.
+    the claimed count and lengths. `record_bytes_max` applies to compressed batches, and to a record
+    without its length. Raises CorruptBatch after the records before the damage, RecordTooLarge
+    after those before the first large one.
     """
     count = header.record_count
     if count < 0:
         raise CorruptBatch(f"record count {count} is negative")
+    most = record_bytes_max if header.compression else RECORD_BYTES_MAX
     pos, size = 0, len(body)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     # The first record's delta may be above 0: compaction removes records and keeps the header.
@@ -47,7 +58,9 @@ def scan_records(  # noqa: C901  a call for each check would take longer than th
         try:
             length, pos = read_varint(body, pos)
             end = pos + length
-            if length < 0 or end > size:
+            if not 0 <= length <= most or end > size:
+                if length > most:
+                    raise RecordTooLarge(length, most)
                 raise CorruptBatch(f"record of {length} bytes, {size - pos} remain")
             # A byte of attributes, which are unused so far.
             timestamp_delta, pos = read_varlong(body, pos + 1)

@@ -19,12 +19,10 @@ from dataclasses import dataclass, field
 
 from ground.config_def import ConfigDef, ConfigError, ConfigValue, parse_type
 from protocol.errors import ApiError, ErrorCode
+from protocol.record_scan import RECORD_BYTES_MAX
 
 LOG_CONFIG_DEF = ConfigDef.from_package("storage", "topic-configs.json")
 
-RECORD_BYTES_MAX = 2**31 - 9
-"""The default of `max.decompressed.message.bytes`, which limits nothing: no array of Java is
-longer."""
 _MS_PER_MINUTE = 60 * 1000
 _MS_PER_HOUR = 60 * _MS_PER_MINUTE
 
@@ -126,6 +124,11 @@ class LogConfig:
     def delete(self) -> bool:
         """Whether `cleanup.policy` has `delete`: retention by time and size applies."""
         return "delete" in self.cleanup_policy
+
+    @property
+    def limits_records(self) -> bool:
+        """Whether `max.decompressed.message.bytes` excludes any record of a compressed batch."""
+        return self.max_decompressed_message_bytes < RECORD_BYTES_MAX
 
     @property
     def segment_size_bytes(self) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ground.sliced_work import Steps
 from log_format.transaction_index import AbortedTxn
 from protocol.errors import ErrorCode
-from protocol.record_batch import CorruptBatch
+from protocol.record_batch import CorruptBatch, RecordTooLarge
 from storage.log.aborted_lookup import aborted_in
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.file_records import FileRecords
@@ -101,6 +101,8 @@ def offset_by_time(log: UnifiedLog, timestamp: int) -> Steps[TimestampAndOffset 
         return (yield from look_up_by_time(log, timestamp))
     except LogDirFailure:
         return ErrorCode.KAFKA_STORAGE_ERROR
+    except RecordTooLarge as large:
+        return large.error_code
     except CorruptBatch:
         return ErrorCode.CORRUPT_MESSAGE
 

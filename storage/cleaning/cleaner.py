@@ -149,10 +149,16 @@ class Cleaner:
                     not self._has_no_live_records(data, position, header, transactions)
                     and header.record_count
                 ):
-                    body, first, end = body_of(data, position, header)
+                    body, first, end = self._body_of(data, position, header)
                     index_keys(body, first, end, header, start, offsets)
                 offsets.reach(header.last_offset)
             offsets.reach(after - 1)
+
+    def _body_of(
+        self, data: bytes, position: int, header: RecordBatchHeader
+    ) -> tuple[bytes, int, int]:
+        """Return what `body_of` does, with the job's limit of a record. Raises CorruptBatch."""
+        return body_of(data, position, header, self._job.record_bytes_max)
 
     def _has_no_live_records(
         self,
@@ -318,7 +324,7 @@ class Cleaner:
             return header if self._must_stay(header) else None
         horizon = header.delete_horizon_ms
         expired = horizon is not None and horizon <= self._job.now_ms
-        body, first, end = body_of(data, position, header)
+        body, first, end = self._body_of(data, position, header)
         kept, tombstones, keyless = choose_records(body, first, end, header, self._offsets, expired)
         self._keyless += keyless
         if not kept:
@@ -346,7 +352,7 @@ class Cleaner:
             return self._without_records(header)
         if not is_over or horizon is not None or header.record_count != 1:
             return header
-        body, first, end = body_of(data, position, header)
+        body, first, end = self._body_of(data, position, header)
         return rebuild(body, [(first, end)], header, self._new_horizon())
 
     def _new_horizon(self) -> int:

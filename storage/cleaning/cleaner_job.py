@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+from protocol.record_scan import RECORD_BYTES_MAX
 from storage.log.cleaned_group import CleanedGroup
 
 SourceSegment = tuple[int, int]
@@ -45,6 +46,8 @@ class CleanJob:
     io_buffer_bytes: int
     io_bytes_per_second: float
     producers: tuple[LastRecord, ...] = ()
+    record_bytes_max: int = RECORD_BYTES_MAX
+    """The size of a record in a compressed batch above which the round fails."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -298,6 +298,7 @@ class LogCleaner:
             first_uncleanable_offset=end,
             now_ms=self._environment.scheduler.wall_ms(),
             delete_retention_ms=config.delete_retention_ms,
+            record_bytes_max=config.max_decompressed_message_bytes,
             segment_bytes=config.segment_size_bytes,
             index_bytes_max=config.segment_index_bytes,
             index_interval_bytes=config.index_interval_bytes,

@@ -11,6 +11,7 @@ Owns nothing. Never: decides about a batch (`storage.cleaning.cleaner`), or trus
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from protocol.compression import Codec, compress, decompress
@@ -25,7 +26,7 @@ from protocol.record_batch import (
     RecordBatchHeader,
     batch_of,
 )
-from protocol.record_scan import read_varlong
+from protocol.record_scan import RECORD_BYTES_MAX, read_varlong, scan_records
 from protocol.records import UNPACKED_LIMIT_BYTES, write_varint
 from storage.cleaning.offset_map import KEY_BYTES_MAX, OffsetMap, digest_of
 
@@ -33,10 +34,13 @@ Range = tuple[int, int]
 """The positions at which a record (with its length field) begins and ends."""
 
 
-def body_of(data: Bytes, position: int, header: RecordBatchHeader) -> tuple[bytes, int, int]:
+def body_of(
+    data: Bytes, position: int, header: RecordBatchHeader, record_bytes_max: int = RECORD_BYTES_MAX
+) -> tuple[bytes, int, int]:
     """Return (bytes, first position, end) of a batch's records, decompressed if need be.
 
-    Raises CorruptBatch.
+    Raises CorruptBatch, and RecordTooLarge if it is decompressed and a record has more than
+    `record_bytes_max`.
     """
     end = position + header.size_in_bytes
     codec = header.attributes & CODEC_MASK
@@ -47,6 +51,8 @@ def body_of(data: Bytes, position: int, header: RecordBatchHeader) -> tuple[byte
     else:
         packed = memoryview(data)[position + HEADER_SIZE : end]
         body = decompress(codec, packed, UNPACKED_LIMIT_BYTES)
+        if len(body) > record_bytes_max:  # so one of its records may be too large
+            deque(scan_records(header, body, record_bytes_max), 0)
     return body, 0, len(body)
 
 

@@ -2,8 +2,8 @@
 
 The header is always checked. Unlike in Kafka, records are decoded only if a config depends on them:
 a compacted topic (each record needs a key), a `compression.type` other than the producer's,
-`message.timestamp.before.max.ms`. The upper bound of time is checked by the header's max timestamp,
-which no record may exceed.
+`message.timestamp.before.max.ms`, `max.decompressed.message.bytes`. The upper bound of time is
+checked by the header's max timestamp, which no record may exceed.
 
 Never: assigns offsets, checks sequences (`storage.log.producer_state`), or touches a disk. A
 refusal is a value with Kafka's message; the connection stays open.
@@ -51,6 +51,7 @@ def header_check_suffices(config: LogConfig) -> bool:
         not config.compact
         and config.compression_type == "producer"
         and config.message_timestamp_before_max_ms == LONG_MAX
+        and not config.limits_records
         and config.message_timestamp_type != LOG_APPEND_TIME
     )
 

@@ -1,8 +1,9 @@
 """The checks for which a leader decodes a batch's records, and the change of a batch's codec.
 
-A leader decodes records in three cases: in a compacted topic, where each needs a key, for a
-`compression.type` that is not the producer's, and for `message.timestamp.before.max.ms`. In all
-other topics the check of the header is enough (`storage.log.log_validator`).
+A leader decodes records in four cases: in a compacted topic, where each needs a key, for a
+`compression.type` that is not the producer's, for `message.timestamp.before.max.ms`, and if they
+are compressed, for `max.decompressed.message.bytes`. In all other topics the check of the header is
+enough (`storage.log.log_validator`).
 
 All of it is `Steps`: a batch may decompress to a thousand times its size. Never: keeps decompressed
 records, copies a record, or decompresses without a limit (`storage.log.batch_body` has it).
@@ -59,6 +60,7 @@ def must_decode(config: LogConfig, header: RecordBatchHeader) -> bool:
     return (
         config.compact
         or target_codec(config, header) != header.compression
+        or (config.limits_records and header.compression != Codec.NONE)
         or (
             config.message_timestamp_before_max_ms != LONG_MAX
             and config.message_timestamp_type != LOG_APPEND_TIME
@@ -129,7 +131,7 @@ class _RecordChecks:
         compact = config.compact
         checks_time = config.message_timestamp_type != LOG_APPEND_TIME
         index = 0
-        for record in scan_records(header, body):
+        for record in scan_records(header, body, config.max_decompressed_message_bytes):
             if record is None:
                 yield None
                 continue

@@ -42,7 +42,8 @@ def look_up_by_time(log: UnifiedLog, timestamp: int) -> Steps[TimestampAndOffset
     offset (no tiered storage); any other timestamp gives the first record at or after it.
 
     The caller limits the result by the high watermark or the last stable offset, and answers
-    the latest offset with its own leader epoch. Raises CorruptBatch, LogDirFailure.
+    the latest offset with its own leader epoch. Raises CorruptBatch, LogDirFailure, and
+    RecordTooLarge for a record up to the searched one.
     """
     start = log.log_start_offset
     if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
@@ -52,7 +53,8 @@ def look_up_by_time(log: UnifiedLog, timestamp: int) -> Steps[TimestampAndOffset
     if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
         return TimestampAndOffset(-1, -1, -1)
     find = partial(_candidate, log, timestamp)
-    return (yield from look_up(find, start, log.environment.allocate))
+    most = log.config.max_decompressed_message_bytes
+    return (yield from look_up(find, start, log.environment.allocate, most))
 
 
 def _candidate(log: UnifiedLog, timestamp: int, start_offset: int) -> Candidate | None:
@@ -68,7 +70,10 @@ def _candidate(log: UnifiedLog, timestamp: int, start_offset: int) -> Candidate 
 
 
 def look_up(
-    candidate: Callable[[int], Candidate | None], start_offset: int, allocate: Allocate
+    candidate: Callable[[int], Candidate | None],
+    start_offset: int,
+    allocate: Allocate,
+    record_bytes_max: int,
 ) -> Steps[TimestampAndOffset | None]:
     """Return the first record from `start_offset` on with the candidate's timestamp or a later one.
 
@@ -78,7 +83,8 @@ def look_up(
     while (next_candidate := candidate(start_offset)) is not None:
         timestamp, batch = next_candidate
         header = read_header(batch)
-        record = yield from _first_in_batch(batch, header, timestamp, start_offset, allocate)
+        body = BatchBody(batch, header, allocate)
+        record = yield from _first_in_batch(body, header, timestamp, start_offset, record_bytes_max)
         if record is not None:
             return record
         start_offset = header.next_offset
@@ -86,18 +92,17 @@ def look_up(
 
 
 def _first_in_batch(
-    batch: memoryview,
+    body: BatchBody,
     header: RecordBatchHeader,
     timestamp: int,
     start_offset: int,
-    allocate: Allocate,
+    record_bytes_max: int,
 ) -> Steps[TimestampAndOffset | None]:
     """Return the first record with this offset or later and this timestamp or later; None if the
     batch has none."""
-    body = BatchBody(batch, header, allocate)
     yield from body.open()
     record = None
-    for scanned in scan_records(header, body.view):
+    for scanned in scan_records(header, body.view, record_bytes_max):
         if scanned is None:
             yield None
         elif scanned[1] >= timestamp and scanned[0] >= start_offset:

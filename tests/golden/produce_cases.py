@@ -18,7 +18,8 @@ from typing import Any
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import ProduceRequest, TopicProduceData
-from protocol.records import Record
+from protocol.record_batch import HEADER_SIZE
+from protocol.records import Record, write_varint
 from tests.batches import build_batch
 from tests.golden.produce_conversation import (
     CLOSED,
@@ -218,6 +219,82 @@ def _duplicates(talk: Conversation) -> None:
         talk.keep(f"{topic}: its end after duplicates", talk.end(topic))
 
 
+def _large_records(talk: Conversation) -> None:
+    """Around `max.decompressed.message.bytes`, which counts single records, without their length,
+    of compressed batches."""
+    limit = {"max_decompressed_message_bytes": "1000"}
+    ask = partial(_one, talk, talk.create("sizes", **limit), index=0)
+    for codec in range(5):
+        for size in (999, 1000, 1001):
+            ask(f"codec {codec}, {size} bytes", _of_sizes(size, compression=codec))
+        ask(f"codec {codec}, two of 600", _of_sizes(600, 600, compression=codec))
+        ask(f"codec {codec}, large at last", _of_sizes(600, 1001, compression=codec))
+    for codec in ("gzip", "uncompressed", "zstd"):
+        ask = partial(
+            _one, talk, talk.create(f"sizes-{codec}", compression_type=codec, **limit), index=0
+        )
+        for own in (0, 1, 4):
+            for size in (1000, 1001):
+                ask(f"from {own}, {size} bytes", _of_sizes(size, compression=own))
+    keyed = partial(
+        _one, talk, talk.create("sizes-keyed", cleanup_policy="compact", **limit), index=0
+    )
+    keyless = Record(-1, NOW_MS, None, b"v")
+    for records in ((keyless, _of_size(1001)), (_of_size(1001), keyless), (_of_size(1001),)):
+        name = ", ".join("large" if record.key else "keyless" for record in records)
+        keyed(name, build_batch(list(records), compression=1))
+        keyed(f"{name}, not compressed", build_batch(list(records)))
+    _looked_up(talk)
+
+
+def _looked_up(talk: Conversation) -> None:
+    """Look-ups by time, after the limit has sunk below a record."""
+    for codec in (0, 2):
+        topic = talk.create(f"sizes-by-time-{codec}")
+        ask = partial(_one, talk, topic, index=0)
+        ask("first", _of_sizes(100, 1001, 100, compression=codec))
+        ask("second", _of_sizes(100, compression=codec, start=3))
+        for limit in ("1001", "1000"):
+            talk.alter(topic, max_decompressed_message_bytes=limit)
+            for after in range(5):
+                name = f"{topic}: {limit}, {after} ms later"
+                talk.keep(name, talk.offset_at(topic, NOW_MS + after))
+            talk.keep(f"{topic}: {limit}, the latest", talk.offset_at(topic, -3))
+        ask("third", _of_sizes(100, 100, 1001, compression=codec, start=8))
+        ask("fourth", _of_sizes(1001, start=4))
+        talk.keep(f"{topic}: the latest at last", talk.offset_at(topic, -3))
+    topic = talk.create("sizes-behind")
+    build = _of_size(100)._replace(timestamp=NOW_MS + 9), _of_size(1001)
+    _one(talk, topic, "behind", build_batch(list(build), compression=3), index=0)
+    talk.alter(topic, max_decompressed_message_bytes="1000")
+    talk.keep("sizes-behind: the latest", talk.offset_at(topic, -3))
+    talk.keep("sizes-behind: the same by its time", talk.offset_at(topic, NOW_MS + 9))
+
+
+def _of_size(size: int) -> Record:
+    """One of so many bytes behind its length."""
+    for length in range(max(size - 12, 0), size):
+        record = Record(-1, NOW_MS, b"k", bytes(length))
+        batch_size = len(build_batch([record]))
+        if batch_size - HEADER_SIZE - len(_length_of(size)) == size:
+            return record
+    raise AssertionError(size)
+
+
+def _length_of(size: int) -> bytearray:
+    written = bytearray()
+    write_varint(written, size)
+    return written
+
+
+def _of_sizes(*sizes: int, start: int = 0, **options: Any) -> bytearray:
+    """Records of these sizes, whose times grow by 1."""
+    records = [
+        _of_size(size)._replace(timestamp=NOW_MS + start + one) for one, size in enumerate(sizes)
+    ]
+    return build_batch(records, **options)
+
+
 def _of_producer(sequence: int, count: int, timestamp: int, epoch: int = 0) -> bytearray:
     """Its times grow by 1 from `timestamp` on."""
     records = [Record(-1, timestamp + one, b"k", b"v") for one in range(count)]
@@ -240,6 +317,7 @@ def converse(call: Call, pause: Callable[[], None]) -> dict[str, Any]:
     _wrong_acks(talk)
     _named_twice(talk)
     _attributes(talk)
+    _large_records(talk)
     return talk.answers
 
 

@@ -16,6 +16,11 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -113,6 +118,20 @@ class Conversation:
     def _end(self, topic: str, index: int) -> Any:
         asked = ListOffsetsTopic(topic, [ListOffsetsPartition(index, timestamp=-1)])
         return self.call(ListOffsetsRequest(-1, topics=[asked]), 5).topics[0].partitions[0]
+
+    def alter(self, topic: str, **configs: str) -> None:
+        """Set configs of a topic, and wait until the broker has applied them."""
+        changes = [AlterableConfig(key.replace("_", "."), 0, text) for key, text in configs.items()]
+        request = IncrementalAlterConfigsRequest([AlterConfigsResource(2, topic, changes)], False)
+        assert self.call(request, 1).responses[0].error_code == 0
+        for _ in range(20):
+            self.pause()
+
+    def offset_at(self, topic: str, timestamp: int) -> list[int]:
+        """Error, offset and timestamp by ListOffsets in partition 0; -3: of the latest record."""
+        asked = ListOffsetsTopic(topic, [ListOffsetsPartition(0, timestamp=timestamp)])
+        found = self.call(ListOffsetsRequest(-1, topics=[asked]), 7).topics[0].partitions[0]
+        return [found.error_code, found.offset, found.timestamp]
 
     def produce(
         self,

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import random
+from itertools import islice
 
 import pytest
 
-from protocol.record_batch import HEADER_SIZE, CorruptBatch, TimestampType, read_header
+from protocol.compression import Codec
+from protocol.record_batch import (
+    HEADER_SIZE,
+    CorruptBatch,
+    RecordTooLarge,
+    TimestampType,
+    read_header,
+)
 from protocol.record_scan import HEADERS_PER_STOP, RECORDS_PER_STOP, scan_records
 from protocol.records import Record
 from tests.batches import build_batch
@@ -34,6 +42,20 @@ def test_offsets_times_and_keys() -> None:
 def test_the_time_of_a_batch_with_the_brokers_time() -> None:
     batch = build_batch(RECORDS, timestamp_type=TimestampType.LOG_APPEND_TIME, max_timestamp=77)
     assert scanned(batch) == [(3, 77, True), (4, 77, False), (9, 77, True)]
+
+
+def test_the_first_record_above_the_limit_ends_the_scan_of_a_compressed_batch() -> None:
+    batch = build_batch(RECORDS)
+    body = memoryview(batch)[HEADER_SIZE:]
+    header = read_header(batch)
+    sizes = [body[0] >> 1, body[(body[0] >> 1) + 1] >> 1]
+    packed = header._replace(attributes=Codec.ZSTD)
+    for limit, count in ((sizes[0] - 1, 0), (sizes[0], 1), (max(sizes), 2)):
+        found = scan_records(packed, body, limit)
+        assert [one[0] for one in islice(found, count) if one] == [3, 4][:count]
+        with pytest.raises(RecordTooLarge, match=f"maximum record size of {limit}[.]"):
+            next(found)
+        assert len(list(scan_records(header, body, limit))) == 3
 
 
 def test_damage_is_refused_or_harmless() -> None:

@@ -173,6 +173,18 @@ def test_damage_is_never_made_to_look_whole() -> None:
         clean(bench.disk, job)
 
 
+def test_a_record_that_the_topic_no_longer_allows_ends_the_round() -> None:
+    bench = Bench()
+    bench.write((b"a", b"v" * 400), compression=1)
+    bench.write((b"a", b"2"))
+    bench.roll()
+    bench.change(max_decompressed_message_bytes=407)
+    job = job_of(bench)
+    with pytest.raises(CleaningFailed, match="size: 408 exceeds the configured maximum"):
+        clean(bench.disk, job)
+    assert clean(bench.disk, replace(job, record_bytes_max=408)).records_read == 2
+
+
 def test_a_batch_larger_than_the_buffer_is_read_whole() -> None:
     bench = Bench(replace(COMPACTED, segment_bytes=1 << 20))
     bench.write((b"a", b"v" * 300_000))

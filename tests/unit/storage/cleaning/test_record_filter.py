@@ -6,7 +6,13 @@ import random
 
 import pytest
 
-from protocol.record_batch import CorruptBatch, TimestampType, crc_is_valid, read_header
+from protocol.record_batch import (
+    CorruptBatch,
+    RecordTooLarge,
+    TimestampType,
+    crc_is_valid,
+    read_header,
+)
 from protocol.records import Record, iterate_records
 from storage.cleaning.offset_map import OffsetMap
 from storage.cleaning.record_filter import body_of, choose_records, empty_batch, index_keys, rebuild
@@ -27,6 +33,19 @@ def records(chance: random.Random, count: int) -> list[Record]:
             Record(offset, NOW_MS + chance.randrange(-(2**34), 2**34), key, value, headers)
         )
     return found
+
+
+@pytest.mark.parametrize("codec", range(5))
+def test_a_record_above_the_limit_is_refused_if_it_is_compressed(codec: int) -> None:
+    given = [Record(0, NOW_MS, b"a", b"v" * 300), Record(1, NOW_MS, b"b", b"v" * 400)]
+    batch = bytes(build_batch(given, compression=codec))
+    header = read_header(batch)
+    assert body_of(batch, 0, header, 408) == body_of(batch, 0, header)
+    if codec:
+        with pytest.raises(RecordTooLarge, match="size: 408 exceeds .* of 407[.]"):
+            body_of(batch, 0, header, 407)
+    else:
+        assert body_of(batch, 0, header, 407) == body_of(batch, 0, header)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -185,9 +185,28 @@ def test_the_brokers_own_batches_are_not_bound_by_the_topics_wishes() -> None:
         assert read_header(found.records).compression == Codec.NONE
 
 
+@pytest.mark.parametrize("codec", Codec)
+def test_a_large_record_of_a_compressed_batch_is_refused(codec: Codec) -> None:
+    size = 4 + 2 + 300 + 1  # attributes, deltas and no key; the value; no headers
+    sent = batch(b"v" * 300, b"v" * 300, compression=codec)
+    for config in (PLAIN, replace(PLAIN, max_decompressed_message_bytes=size)):
+        assert isinstance(check(memoryview(bytearray(sent)), config), Validated)
+    config = replace(PLAIN, max_decompressed_message_bytes=size - 1)
+    if codec is Codec.NONE:
+        assert isinstance(check(sent, config), Validated)
+        return
+    refusal = refused(sent, config)
+    assert (refusal.error, refusal.record_errors) == (ErrorCode.INVALID_RECORD, [])
+    assert refusal.message == (
+        f"Invalid record size: {size} exceeds the configured maximum record size of {size - 1}."
+    )
+    assert refusal.names_log_start
+
+
 @pytest.mark.parametrize(
     "config",
     [
+        replace(PLAIN, max_decompressed_message_bytes=2**31 - 10),
         replace(PLAIN, cleanup_policy=("compact", "delete")),
         replace(PLAIN, compression_type="gzip"),
         replace(PLAIN, message_timestamp_before_max_ms=5),
