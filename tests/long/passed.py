@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PASSED = Path(__file__).parent / "passed.toml"
 HEADER = "# Written by `python -m tests.long` where a suite passes; to be committed.\n\n"
 COMMIT_LETTERS = 12
+WRITTEN_BY_SUITES = ("tests/kafkatest/results.toml",)
+"""Tracked files that a suite itself writes."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,11 @@ def ages(passes: Mapping[str, Pass], commits: Mapping[str, datetime]) -> dict[st
 
 
 def is_as_committed(commit: str) -> bool:
-    """Return whether the tracked files are those of a commit, whatever `passed.toml` says."""
-    besides = f":(exclude){PASSED.relative_to(ROOT)}"
-    return _git("diff", "--quiet", commit, "--", ".", besides) is not None
+    """Return whether the tracked files are those of a commit, whatever `passed.toml` and the files
+    say that suites write."""
+    written = (str(PASSED.relative_to(ROOT)), *WRITTEN_BY_SUITES)
+    besides = (f":(exclude){name}" for name in written)
+    return _git("diff", "--quiet", commit, "--", ".", *besides) is not None
 
 
 def _git(*words: str) -> str | None:

@@ -1,0 +1,1 @@
+"""Apache Kafka's own system tests, run against Ottla or Apache Kafka on one machine."""
