@@ -111,15 +111,15 @@ def listed(case: Case, result: Result) -> str:
 
 def _collect(branch: str, *, writes: bool) -> int:
     """Print how many cases the branch has for each reason; write `suite.txt` if asked for."""
-    found = list(cases.collected(ducktape_runs.collect()))
+    collected = list(cases.collected(ducktape_runs.collect()))
     reasons = Counter(
         "switched off by the authors" if it.is_ignored else why_not(it.case) or "can run"
-        for it in found
+        for it in collected
     )
     for reason, count in reasons.most_common():
         print(f"{count:5} {reason}")
     if writes:
-        suite = cases.representatives(found, why_not)
+        suite = cases.representatives(collected, why_not)
         cases.write_suite(suite, branch)
         able = sum(not why_not(case) for case in suite)
         print(f"suite.txt has {len(suite)} cases, of which {able} can run")

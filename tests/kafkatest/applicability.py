@@ -27,6 +27,7 @@ _UPGRADES = re.compile(
 _KERBEROS_FILES = re.compile(r"/(delegation_token|authorizer|security_rolling_upgrade)_test")
 _SHARE_FILES = re.compile(r"share|test_performance_services")
 """The test of performance tools runs the one for share consumers as the last."""
+_STREAMS_FILES = re.compile(r"streams_(topology_description_plugin|static_membership)_test")
 _SASL = ("SASL_PLAINTEXT", "SASL_SSL")
 
 
@@ -58,10 +59,13 @@ def _uses_kerberos(case: Case) -> bool:
 
 
 def _uses_streams_groups(case: Case) -> bool:
-    """Return True if Kafka Streams uses its own group protocol (KIP-1071)."""
-    return (
-        case.arguments.get("group_protocol") == "streams"
-        or "streams_topology_description_plugin" in case.file
+    """Return True if Kafka Streams uses its own group protocol (KIP-1071).
+
+    Two files use it also in cases without the parameter.
+    """
+    protocol = case.arguments.get("group_protocol", "")
+    return protocol == "streams" or (
+        protocol == "" and _STREAMS_FILES.search(case.file) is not None
     )
 
 

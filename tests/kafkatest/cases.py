@@ -107,7 +107,7 @@ def read_suite() -> list[Case]:
 
 
 def write_suite(cases: Iterable[Case], branch: str) -> None:
-    """Write `suite.txt`."""
+    """Write the cases to `suite.txt`, under a line that names the branch."""
     SUITE.write_text(HEADER.format(branch=branch) + "".join(f"{case}\n" for case in cases))
 
 

@@ -1,4 +1,4 @@
-"""What the hosts see as /opt/kafka-dev: Kafka's scripts, settings and jars, and ours over them.
+"""The folder /opt/kafka-dev of the hosts: Kafka's scripts, settings and jars, and ours over them.
 
 Owns `.cache/kafkatest/`, which is outside git, with the sources of Kafka's tests, the jars that
 Maven fetches by `pom.xml`, and ducktape's environment. Starts no host.

@@ -44,7 +44,7 @@ class Result:
     version: str = ""
     """The release of Kafka that ran."""
     reason: str = ""
-    """What the failure is due to, by a person."""
+    """The cause of the failure, as a person wrote it."""
 
     @property
     def is_fault(self) -> bool:

@@ -49,9 +49,9 @@ def test_the_suite_has_a_case_for_each_group_protocol_and_one_that_can_run_where
     isolated = case("core/x", group_protocol="classic", metadata_quorum="ISOLATED_KRAFT")
     streams = case("core/x", group_protocol="streams")
     switched_off = CollectedCase(case("core/y"), is_ignored=True)
-    found = [CollectedCase(it, is_ignored=False) for it in (old, combined, isolated, streams)]
-    assert cases.representatives([*found, switched_off], why_not) == [isolated, streams]
-    assert cases.representatives(found[:2], why_not) == [combined]
+    collected = [CollectedCase(it, is_ignored=False) for it in (old, combined, isolated, streams)]
+    assert cases.representatives([*collected, switched_off], why_not) == [isolated, streams]
+    assert cases.representatives(collected[:2], why_not) == [combined]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,8 @@ def test_the_suite_has_a_case_for_each_group_protocol_and_one_that_can_run_where
         (case("../sanity_checks/test_performance_services"), applicability.SHARE_GROUPS),
         (case("streams/a_test", group_protocol="streams"), applicability.STREAMS_GROUPS),
         (case("streams/a_test", group_protocol="classic"), ""),
+        (case("streams/streams_static_membership_test"), applicability.STREAMS_GROUPS),
+        (case("streams/streams_static_membership_test", group_protocol="classic"), ""),
         (case("core/quorum_reconfiguration_test"), applicability.VOTERS),
     ],
 )
