@@ -28,6 +28,7 @@ WITHIN_S = 1500
 STOPS_WITHIN_S = 60
 COLLECTED = ("kafkatest/sanity_checks", "kafkatest/tests")
 _LAST_LETTERS = 600
+ERROR_LETTERS_MAX = 300
 _FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.-]+/)+")
 
 
@@ -131,7 +132,12 @@ def brief(summary: str) -> str:
     """Return the line of a failure that says most, with names of files instead of paths.
 
     It is the first line, or the last one of an error from another thread, which is quoted in it.
+    The middle of a long line is left out.
     """
-    first, *quoted = summary.splitlines()[0].split("\\n")
-    lines = [line for line in (text.strip(" '\")") for text in quoted) if line]
-    return _FOLDERS.sub("", lines[-1] if lines else first)
+    first = summary.splitlines()[0]
+    if "Traceback" in first:
+        quoted = (text.strip(" '\")") for text in first.split("\\n"))
+        first = [line for line in quoted if line][-1]
+    text = _FOLDERS.sub("", first)
+    half = ERROR_LETTERS_MAX // 2
+    return text if len(text) <= ERROR_LETTERS_MAX else f"{text[:half]} … {text[-half:]}"

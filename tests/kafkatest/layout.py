@@ -141,12 +141,13 @@ def _name_version() -> None:
 
 
 def _place_connect() -> None:
-    """Put two jars of Connect where its services look, below the folder in which ducktape runs."""
+    """Put two jars of Connect where its services look, below the folder in which ducktape runs, and
+    under the names that the services expect."""
     for name, moved in (("file", True), ("test-plugins", False)):
         folder = DEV / "connect" / name / "build" / "libs"
         folder.mkdir(parents=True)
         for jar in (DEV / "libs").glob(f"connect-{name}-*.jar"):
-            os.link(jar, folder / jar.name)
+            os.link(jar, folder / f"connect-{name}-{kafka_version()}.jar")
             if moved:
                 jar.unlink()
     (DEV / "tests" / "connect").symlink_to(Path("..") / "connect")

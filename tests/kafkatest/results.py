@@ -22,7 +22,6 @@ HEADER = """\
 
 """
 PASS, FAIL = "pass", "fail"
-ERROR_LETTERS = 300
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Result:
             commit=commit,
             at=at,
             seconds=round(seconds),
-            error="" if passed else error[:ERROR_LETTERS],
+            error="" if passed else error,
             reason="" if passed else self.reason,
         )
 

@@ -98,3 +98,5 @@ def test_an_error_is_one_line_without_folders() -> None:
     assert brief("TimeoutError('no leader')\nTraceback:\n") == "TimeoutError('no leader')"
     thread = "Exception('worker-1: Traceback\\n  File \"/a/b/c.py\"\\nValueError: in /a/b/d.py\\n')"
     assert brief(thread) == "ValueError: in d.py"
+    assert brief(f"RemoteError({'x' * 999}'exit status 1')").endswith("x'exit status 1')")
+    assert len(brief("x" * 999)) < 310
