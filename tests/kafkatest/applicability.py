@@ -22,7 +22,7 @@ VOTERS = "needs voters that change"
 _RELEASE = re.compile(r"\d+\.\d+")
 _UPGRADES = re.compile(
     r"core/(upgrade|transactions_upgrade|transactions_mixed_versions)_test"
-    r"|streams_(application_)?upgrade_test"
+    r"|streams_(application_)?upgrade_test|connect_plugin_discovery_test"
 )
 _KERBEROS_FILES = re.compile(r"/(delegation_token|authorizer|security_rolling_upgrade)_test")
 _SHARE_FILES = re.compile(r"share|test_performance_services")

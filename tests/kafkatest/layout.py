@@ -27,6 +27,13 @@ PATIENCE = WORK / "patience"
 BRANCH = "4.4"
 PARTS = ("tests", "bin", "config")
 """The folders of Kafka's repository that the tests need."""
+LIBS = {
+    "libs": "-DincludeScope=runtime",
+    "libs-programs": "-Pprograms -DincludeScope=runtime",
+    "libs-test": "-Pprograms -DincludeScope=test -DincludeClassifiers=test",
+}
+"""The folders of jars, with the options by which Maven fills them: broker, clients and tools; those
+and the programs, of a release that has all; the classes of Kafka's own tests."""
 DUCKTAPE = ("ducktape==0.14.0", "requests>=2.32", "psutil", "pytest", "mock")
 MAVEN_TIMEOUT_S = 900
 
@@ -68,9 +75,9 @@ def lay_out() -> None:
     for part in PARTS:
         shutil.copytree(SOURCES / part, DEV / part)
     _name_version()
-    for part in ("libs", "libs-test"):
+    for part in LIBS:
         shutil.copytree(jars / part, DEV / part, copy_function=os.link)
-    _place_connect()
+    _place_jars()
     for script in ("kafka-run-class.sh", "kafka-server-start.sh", "kafka-storage.sh"):
         shutil.copy(HERE / "scripts" / script, DEV / "bin" / script)
     (DEV / "shims").mkdir()
@@ -104,7 +111,7 @@ def archives() -> Path:
 
 
 def jar_folder() -> Path:
-    """Return a folder with the jars of Kafka in `libs`, and those of its tests in `libs-test`."""
+    """Return a folder with the folders `LIBS` of jars."""
 
     def build(scratch: Path) -> None:
         goal = [
@@ -116,11 +123,8 @@ def jar_folder() -> Path:
             str(POM),
             "dependency:copy-dependencies",
         ]
-        for part, which in (
-            ("libs", ["-DincludeScope=runtime"]),
-            ("libs-test", ["-DincludeScope=test", "-DincludeClassifiers=test"]),
-        ):
-            words = [*goal, f"-DoutputDirectory={scratch / part}", *which]
+        for part, which in LIBS.items():
+            words = [*goal, f"-DoutputDirectory={scratch / part}", *which.split()]
             subprocess.run(words, check=True, timeout=MAVEN_TIMEOUT_S)
 
     return built_once(WORK / f"jars-{digest(POM)}", build)
@@ -140,16 +144,25 @@ def _name_version() -> None:
         file.write_text(re.sub(pattern, line, file.read_text(), flags=re.MULTILINE))
 
 
-def _place_connect() -> None:
-    """Put two jars of Connect where its services look, below the folder in which ducktape runs, and
-    under the names that the services expect."""
-    for name, moved in (("file", True), ("test-plugins", False)):
-        folder = DEV / "connect" / name / "build" / "libs"
+def _place_jars() -> None:
+    """Move jars to where the services of the tests look for them, as in a checkout that was built.
+
+    The services of Connect expect the version under test in the names.
+    """
+    for module, jars, name in (
+        ("connect/file", "libs-programs/connect-file-*.jar", "connect-file"),
+        (
+            "connect/test-plugins",
+            "libs-programs/connect-test-plugins-*.jar",
+            "connect-test-plugins",
+        ),
+        ("core", "libs-test/kafka_2.13-*.jar", "kafka-test"),
+    ):
+        folder = DEV / module / "build" / "libs"
         folder.mkdir(parents=True)
-        for jar in (DEV / "libs").glob(f"connect-{name}-*.jar"):
-            os.link(jar, folder / f"connect-{name}-{kafka_version()}.jar")
-            if moved:
-                jar.unlink()
+        for jar in DEV.glob(jars):
+            jar.rename(folder / f"{name}-{kafka_version()}.jar")
+    # ducktape runs in the folder of the tests.
     (DEV / "tests" / "connect").symlink_to(Path("..") / "connect")
 
 

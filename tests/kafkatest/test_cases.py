@@ -59,6 +59,7 @@ def test_the_suite_has_a_case_for_each_group_protocol_and_one_that_can_run_where
     [
         (case("core/upgrade_test", from_kafka_version="dev"), applicability.OLD_RELEASES),
         (case("client/a_test", consumer_version="2.1.1"), applicability.OLD_RELEASES),
+        (case("connect/connect_plugin_discovery_test"), applicability.OLD_RELEASES),
         (case("client/a_test", consumer_version="dev"), ""),
         (case("core/replication_test", tls_version="TLSv1.2"), ""),
         (case("tools/kibosh_test"), applicability.TOOLS_ONLY),

@@ -11,14 +11,17 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-# The tests look for the name of this jar to learn a process's version.
-classes=$CLASSPATH:$(echo $home/libs/kafka-clients-*.jar):$home/libs/*
-archive=
-if [ "$INCLUDE_TEST_JARS" = true ]; then
-  classes=$home/libs-test/*:$classes:$home/connect/file/build/libs/*
-elif [ -z "$CLASSPATH" ] && [ -r "$home/archives/$1.jsa" ]; then
+# Connect, Trogdor and the programs of the tests use jars of the release that has them all.
+libs=$home/libs archive=
+case $1 in org.apache.kafka.connect.* | org.apache.kafka.trogdor.*) libs=$home/libs-programs ;; esac
+if [ "$INCLUDE_TEST_JARS" = true ] || [ -n "$CLASSPATH" ]; then
+  libs=$home/libs-programs
+elif [ -r "$home/archives/$1.jsa" ]; then
   archive=-XX:SharedArchiveFile=$home/archives/$1.jsa
 fi
+# The tests look for the name of this jar to learn a process's version.
+classes=$CLASSPATH:$(echo $libs/kafka-clients-*.jar):$libs/*
+[ "$INCLUDE_TEST_JARS" != true ] || classes=$home/libs-test/*:$classes
 
 jmx=${KAFKA_JMX_OPTS:-"-Dcom.sun.management.jmxremote=true \
 -Dcom.sun.management.jmxremote.authenticate=false -Dcom.sun.management.jmxremote.ssl=false"}
