@@ -28,6 +28,10 @@ _KERBEROS_FILES = re.compile(r"/(delegation_token|authorizer|security_rolling_up
 _SHARE_FILES = re.compile(r"share|test_performance_services")
 """The test of performance tools runs the one for share consumers as the last."""
 _STREAMS_FILES = re.compile(r"streams_(topology_description_plugin|static_membership)_test")
+_STREAMS_VERSION_FILES = re.compile(
+    r"streams_(broker_down_resilience|relational_smoke|smoke|standby_replica)_test"
+)
+"""The tests whose set-up raises the feature `streams.version`, whatever protocol a case uses."""
 _SASL = ("SASL_PLAINTEXT", "SASL_SSL")
 
 
@@ -61,11 +65,13 @@ def _uses_kerberos(case: Case) -> bool:
 def _uses_streams_groups(case: Case) -> bool:
     """Return True if Kafka Streams uses its own group protocol (KIP-1071).
 
-    Two files use it also in cases without the parameter.
+    Two files use it also in cases without the parameter, and some need its feature in any case.
     """
     protocol = case.arguments.get("group_protocol", "")
-    return protocol == "streams" or (
-        protocol == "" and _STREAMS_FILES.search(case.file) is not None
+    return (
+        protocol == "streams"
+        or (protocol == "" and _STREAMS_FILES.search(case.file) is not None)
+        or _STREAMS_VERSION_FILES.search(case.file) is not None
     )
 
 

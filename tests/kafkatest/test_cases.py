@@ -75,6 +75,10 @@ def test_the_suite_has_a_case_for_each_group_protocol_and_one_that_can_run_where
         (case("streams/a_test", group_protocol="classic"), ""),
         (case("streams/streams_static_membership_test"), applicability.STREAMS_GROUPS),
         (case("streams/streams_static_membership_test", group_protocol="classic"), ""),
+        (
+            case("streams/streams_smoke_test", group_protocol="classic"),
+            applicability.STREAMS_GROUPS,
+        ),
         (case("core/quorum_reconfiguration_test"), applicability.VOTERS),
     ],
 )
