@@ -58,7 +58,7 @@ def _uses_kerberos(case: Case) -> bool:
         "GSSAPI" in values
         or (not names_mechanism and any(value in _SASL for value in values))
         or _KERBEROS_FILES.search(case.file) is not None
-        or case.function == "test_multiple_kraft_sasl_mechanisms"
+        or case.function.startswith("test_multiple_kraft_")
     )
 
 

@@ -65,6 +65,7 @@ def test_the_suite_has_a_case_for_each_group_protocol_and_one_that_can_run_where
         (case("tools/kibosh_test"), applicability.TOOLS_ONLY),
         (case("core/round_trip_fault_test", "test_with_latency"), applicability.NETEM),
         (case("core/authorizer_test"), applicability.KERBEROS),
+        (case("core/a_test", "test_multiple_kraft_x", x="PLAINTEXT"), applicability.KERBEROS),
         (case("core/a_test", security_protocol="SASL_SSL"), applicability.KERBEROS),
         (case("core/a_test", sasl_mechanism="GSSAPI"), applicability.KERBEROS),
         (case("core/a_test", security_protocol="SASL_SSL", sasl_mechanism="PLAIN"), ""),
