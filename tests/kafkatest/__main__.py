@@ -25,7 +25,7 @@ from tests.kafkatest import archives, cases, ducktape_runs, hosts, layout, resul
 from tests.kafkatest.applicability import why_not
 from tests.kafkatest.cases import Case
 from tests.kafkatest.results import Result
-from tests.tools.java_tools import PROJECT_DIR, java_available
+from tests.tools.java_tools import PROJECT_DIR, exclusive, java_available
 
 PATIENCE = 4.0
 USUAL_S = 150
@@ -34,7 +34,8 @@ COMMIT_LETTERS = 12
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments ask for, and return the exit code."""
+    """Do what the arguments ask for, and return the exit code. Wait for another run to end first,
+    because both would use the same folder and the same addresses."""
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -47,16 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if reason := hosts.why_not() or java_available().reason:
         parser.error(reason)
-    try:
-        if options.checkout is not None:
-            layout.take_sources(options.checkout, options.branch)
-        layout.lay_out()
-    except (ValueError, FileNotFoundError) as error:
-        parser.error(str(error))
-    if options.count or options.write_suite:
-        return _collect(options.branch, writes=options.write_suite)
-    archives.make()
-    return _run(suite, options)
+    with exclusive("kafkatest-run"):
+        try:
+            if options.checkout is not None:
+                layout.take_sources(options.checkout, options.branch)
+            layout.lay_out()
+        except (ValueError, FileNotFoundError) as error:
+            parser.error(str(error))
+        if options.count or options.write_suite:
+            return _collect(options.branch, writes=options.write_suite)
+        archives.make()
+        return _run(suite, options)
 
 
 def _run(suite: Iterable[Case], options: argparse.Namespace) -> int:
