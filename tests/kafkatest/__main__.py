@@ -152,9 +152,9 @@ def _print(case: Case, peer: str, outcome: ducktape_runs.Outcome) -> None:
 
 
 def _commit() -> str:
-    """Return the last commit that changed something beside tests."""
+    """Return the last commit that changed something beside tests and pages."""
     words = ["git", "log", "-1", f"--abbrev={COMMIT_LETTERS}", "--format=%h", "--"]
-    words += [".", ":(exclude)tests"]
+    words += [".", ":(exclude)tests", ":(exclude)*.md"]
     done = subprocess.run(words, cwd=PROJECT_DIR, capture_output=True, text=True)
     return done.stdout.strip()
 
