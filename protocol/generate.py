@@ -1,10 +1,9 @@
-"""The generator of `protocol/messages/`: `python -m protocol.generate [--check | --jars FOLDER]`.
+"""The generator of `protocol/messages/`: `python -m protocol.generate [--check]`.
 
 Kafka's definitions become one module for each API (request and response), and one for each family
 of records. A message is a slotted class with the fields of all its versions; `read` and `write` are
 straight-line code with a branch for flexible versions and one for each range in which a field
-exists. One `struct.Struct` reads and writes neighbouring fields of fixed size. The definitions
-themselves are those of a release's jars.
+exists. One `struct.Struct` reads and writes neighbouring fields of fixed size.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import json
 import sys
 from pathlib import Path
 
-from protocol.generator.jar_definitions import definitions_of
 from protocol.generator.module_writer import ModuleWriter
 from protocol.generator.schema import MessageSpec, parse_message, snake_case
 
@@ -56,19 +54,13 @@ def modules() -> dict[str, str]:
 
 
 def main() -> int:
-    """Write the message modules and remove old ones; with --check only compare. With --jars, write
-    the definitions first.
+    """Write the message modules and remove old ones; with --check only compare.
 
     Return 1, and print the names of the modules, if the comparison finds a difference; else 0.
     """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    parser.add_argument("--jars", type=Path, metavar="FOLDER", help="take the definitions of these")
-    options = parser.parse_args()
-    check = options.check
-    if options.jars is not None:
-        for file, text in definitions_of(options.jars).items():
-            (HERE / "definitions" / file).write_text(text)
+    check = parser.parse_args().check
     folder = HERE / "messages"
     wrong = []
     sources = modules()

@@ -9,20 +9,18 @@ import pytest
 from controller.metadata.version import LEVELS, MINIMUM_LEVEL, changes_metadata
 from protocol.api_keys import STABLE_VERSIONS
 from protocol.errors import ErrorCode
-from protocol.generator.jar_definitions import definitions_of
 from tests.retriable import RETRIABLE
 from tests.tools.java_tools import kafka_classpath, run_program
+from tests.tools.kafka_definitions import DEFINITIONS, definitions_of
 
 pytestmark = pytest.mark.java
-
-DEFINITIONS = Path(__file__).parents[2] / "protocol" / "definitions"
 
 
 def test_definitions_are_those_of_the_jars() -> None:
     texts = definitions_of(Path(kafka_classpath()).parent)
     kept = {path.name: path.read_text() for path in DEFINITIONS.glob("*.json")}
     different = [name for name in texts.keys() | kept.keys() if texts.get(name) != kept.get(name)]
-    assert different == [], "python -m protocol.generate --jars FOLDER writes them"
+    assert different == [], "python -m tests.tools.kafka_definitions writes them"
 
 
 def test_errors_apis_and_levels_are_those_of_the_jars() -> None:

@@ -1,8 +1,10 @@
-"""Kafka's message definitions, read out of its jars.
+"""Kafka's message definitions, read out of the reference's jars.
+
+    python -m tests.tools.kafka_definitions     # writes protocol/definitions/ anew
 
 Each jar has those of its own messages as JSON with comments. Names, types, versions and defaults
-are kept, and the descriptions of fields (`about`) left out. Writes nothing: `protocol.generate`
-writes what this module returns.
+are kept, and the descriptions of fields (`about`) left out. `python -m protocol.generate` makes
+the message classes of them.
 """
 
 from __future__ import annotations
@@ -12,6 +14,10 @@ import re
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
+
+from tests.tools.java_tools import PROJECT_DIR, kafka_classpath
+
+DEFINITIONS = PROJECT_DIR / "protocol" / "definitions"
 
 _SOURCES = {
     "requests.json": ("kafka-clients", {"request", "response", "header"}),
@@ -92,3 +98,8 @@ def _field(field: dict[str, Any]) -> dict[str, Any]:
     if "fields" in kept:
         kept["fields"] = [_field(nested) for nested in kept["fields"]]
     return kept
+
+
+if __name__ == "__main__":
+    for file_name, text in definitions_of(Path(kafka_classpath()).parent).items():
+        (DEFINITIONS / file_name).write_text(text)
