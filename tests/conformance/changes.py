@@ -66,6 +66,19 @@ CHANGES = (
         SAME,
     ),
     Change(
+        "vote for an assignor in a consumer group (KIP-848)",
+        "counts at the next rebalance",
+        "starts a new epoch at once if the vote has another winner",
+        SAME,
+    ),
+    Change(
+        "consumer group whose last member leaves",
+        "the next member waits for `consumer.assignment.interval.ms`; the assignment epoch stays "
+        "behind the group epoch",
+        "the next member gets its partitions at once; the assignment epoch is the group epoch",
+        SAME,
+    ),
+    Change(
         "metrics of groups",
         "",
         "`classic-group-count` by state, `offset-count`; `streams-group-topology-description-…`",

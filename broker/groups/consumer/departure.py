@@ -1,8 +1,9 @@
 """The end of a membership: a member leaves, an administrator removes it, or a time-out expires.
 
 Owns the records for that: all records of the member get tombstones, and the group gets its next
-epoch; the next heartbeat of a remaining member computes the new target. A static member that leaves
-only for a while keeps its place and its partitions. Never changes a group. Follows Kafka's
+epoch. The next heartbeat of a remaining member computes the new target; if none remains, the target
+is empty at once. A static member that leaves only for a while keeps its place and its partitions.
+Never changes a group. Follows Kafka's
 `GroupMetadataManager.consumerGroupLeave` and `consumerGroupFenceMembers` (KIP-848).
 """
 
@@ -21,6 +22,7 @@ from broker.groups.consumer.state.records import (
     member_tombstones,
     position_record,
     regex_tombstone,
+    target_epoch_record,
 )
 from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.reconciliation.position import LEAVE_GROUP_EPOCH, STATIC_LEAVE_EPOCH
@@ -92,7 +94,11 @@ def removal(
     group: ConsumerGroup, members: Sequence[ConsumerMember], topics: TopicsImage
 ) -> Steps[list[Record]]:
     """Return the records that remove `members` and start the group's next epoch; none if there are
-    no members to remove."""
+    no members to remove.
+
+    If no member remains, there is nothing to assign in that epoch. The time of the assignment is 0,
+    so that the next member gets its partitions at once.
+    """
     if not members:
         return []
     records: list[Record] = []
@@ -110,5 +116,8 @@ def removal(
             records.append(regex_tombstone(group.group_id, regex))
     subscribed = group.subscribed_topics([member.subscription for member in members])
     new_hash = metadata_hash(subscribed, topics)
-    records.append(epoch_record(group.group_id, group.epoch + 1, new_hash))
+    epoch = group.epoch + 1
+    records.append(epoch_record(group.group_id, epoch, new_hash))
+    if len(members) == len(group.members):
+        records.append(target_epoch_record(group.group_id, epoch, 0))
     return records

@@ -38,7 +38,7 @@ from broker.groups.consumer.state.records import (
 )
 from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.consumer.surroundings import ConsumerGroupInputs
-from broker.groups.consumer.target import target_records, wants
+from broker.groups.consumer.target import target_records, voted_assignor, wants
 from broker.groups.consumer.timers import MemberTimers
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.reconciliation.held import Named, names, same_names
@@ -132,8 +132,11 @@ class Turn:
         """Add the records of `answer`, the targets of all members for the present epoch. Set this
         member's target and the assignment epoch."""
         ids = [member.member_id for member in self.members()]
+        written = {} if self.matched.replaced is None else {self.member_id: self.target}
         # The assignor needed only one slice, so there are few records.
-        self.records += in_one_go(target_records(self.group, ids, answer, self.epoch, now_ms))
+        self.records += in_one_go(
+            target_records(self.group, ids, answer, self.epoch, now_ms, written)
+        )
         self.target = answer.get(self.member_id, NOTHING_ASSIGNED)
         self.assignment_epoch = self.epoch
 
@@ -233,11 +236,16 @@ class HeartbeatHandler:
         return find_member(group, beat)
 
     def _advance(self, turn: Turn, expressions_changed: bool) -> None:
-        """Start the next epoch if subscribed names, or the metadata of their topics, changed. If
-        the hash of the topics is the same, only `seen_topics` of the group is set."""
+        """Start the next epoch if subscribed names, the metadata of their topics, or the group's
+        assignor changed. If the hash of the topics is the same, only `seen_topics` of the group is
+        set."""
         group, topics = turn.group, turn.topics
         old_topics = () if turn.before is None else turn.before.topics
-        changed = expressions_changed or old_topics != turn.subscription.topics
+        changed = (
+            expressions_changed
+            or old_topics != turn.subscription.topics
+            or self._assignor_changed(turn)
+        )
         if not changed and group.seen_topics is topics:
             return
         before = [] if turn.before is None else [turn.before]
@@ -248,6 +256,17 @@ class HeartbeatHandler:
             self._metrics.rebalance_began()
         else:
             group.note_topics(topics)
+
+    def _assignor_changed(self, turn: Turn) -> bool:
+        """Return whether the member's vote for an assignor changes the winner of the vote."""
+        if turn.before is None or turn.before.assignor == turn.subscription.assignor:
+            return False
+        names = self._surroundings.assignors.names
+        votes = [
+            [member.subscription.assignor for member in members]
+            for members in (turn.group.members.values(), turn.members())
+        ]
+        return voted_assignor(votes[0], names) != voted_assignor(votes[1], names)
 
     def _assign(self, turn: Turn, now_ms: int) -> None:
         """Compute the target if it is older than the group's epoch and the interval is over.

@@ -8,6 +8,7 @@ the target. Follows Kafka's `TargetAssignmentBuilder` (KIP-848).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from broker.coordinator.coordinator_log import Record
@@ -23,6 +24,8 @@ from broker.groups.consumer.state.records import target_epoch_record, target_rec
 from broker.groups.consumer.state.topics import ids_of
 from controller.metadata.image import TopicsImage
 from ground.sliced_work import Pace, Steps
+
+_NO_TARGETS: Mapping[str, Assignment] = MappingProxyType({})
 
 
 class AssignorInput(NamedTuple):
@@ -84,10 +87,12 @@ def target_records(
     answer: GroupAssignment,
     epoch: int,
     now_ms: int,
+    written: Mapping[str, Assignment] = _NO_TARGETS,
 ) -> Steps[list[Record]]:
     """Return the records that make `answer` the target of `epoch`.
 
     These are one for each of `members` whose target differs or is missing, and one for the group.
+    `written`: the targets by member id whose records come before, so that `group` lacks them.
     """
     records = []
     pace = Pace()
@@ -95,7 +100,7 @@ def target_records(
         target = answer.get(member_id, NOTHING_ASSIGNED)
         if pace.is_full(1 + len(target)):
             yield None
-        if group.targets.get(member_id) != target:
+        if written.get(member_id, group.targets.get(member_id)) != target:
             records.append(target_record(group.group_id, member_id, target))
     records.append(target_epoch_record(group.group_id, epoch, now_ms))
     return records
