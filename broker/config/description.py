@@ -203,12 +203,13 @@ def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry
 
 def describe_group(overrides: Mapping[str, str], server: ServerLevels) -> list[ConfigEntry]:
     """Return an entry for every config of a consumer, share or streams group (KIP-848, KIP-932,
-    KIP-1071), in name order; for an internal one only if it is set."""
+    KIP-1071), in name order; for an internal one only if it is set, with its text as it was
+    written, as Kafka does."""
     entries = []
     for name, key in _public(GROUP_CONFIG_DEF, overrides):
         synonyms: list[ConfigSynonym] = []
         if name in overrides:
-            text = _text(key, overrides[name])
+            text = overrides[name] if key.internal else _text(key, overrides[name])
             synonyms.append(ConfigSynonym(name, text, ConfigSource.GROUP_CONFIG))
         server_key = _GROUP_DEFAULTS.get(name, f"group.{name}")
         if server_key in _LISTED:

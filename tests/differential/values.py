@@ -50,6 +50,7 @@ TOPIC_CONFIGS = (
     *(("compression.type", value) for value in ("producer", "uncompressed", "gzip", "zstd", "x")),
     *(("message.timestamp.type", value) for value in ("CreateTime", "LogAppendTime", "other")),
     *(("max.message.bytes", value) for value in ("0", "1", "100", "300", "-1", "abc", None)),
+    *(("max.decompressed.message.bytes", value) for value in ("0", "1", "100", "2147483640", "x")),
     *(("retention.ms", value) for value in ("-1", "-2", "1000000000000", "1.5", "")),
     *(("min.cleanable.dirty.ratio", value) for value in ("0.5", "0", "1.1", "-1", "x", "NaN")),
     *(("segment.bytes", value) for value in ("1048576", "100", "-1", "2147483648")),
@@ -63,6 +64,8 @@ TOPIC_CONFIGS = (
     *(
         ("remote.storage.enable", "true"),
         ("local.retention.ms", "-3"),
+        ("remote.copy.lag.ms", "-2"),
+        ("errors.deadletterqueue.group.enable", "true"),
         ("index.interval.bytes", "0"),
     ),
 )
@@ -70,6 +73,9 @@ GROUP_CONFIGS = (
     *(("consumer.session.timeout.ms", value) for value in ("1", "45000", "50000", "-1", "x", None)),
     *(("consumer.heartbeat.interval.ms", value) for value in ("1", "5000", "6000", "60000")),
     *(("streams.num.standby.replicas", value) for value in ("0", "1", "9")),
+    *(("streams.assignor.name", value) for value in ("sticky", "x")),
+    *(("streams.rack.aware.assignment.tags", value) for value in ("a,b", "a,a")),
+    *(("errors.deadletterqueue.topic.name", value) for value in ("dlq.x", "__x")),
     *(("share.record.lock.duration.ms", value) for value in ("1", "30000", "99999999")),
     *(("share.auto.offset.reset", value) for value in ("latest", "earliest", "never")),
     *(("no.such.config", "1"), ("", "")),

@@ -50,9 +50,9 @@ SERVER = {
 KEPT = {
     "consumer.session.timeout.ms": "50000",
     "share.isolation.level": "read_committed",
-    "streams.num.warmup.replicas": "3",
+    "streams.num.warmup.replicas": "03",
 }
-"""What the group `kept` has; the last is internal, and told only where it is set."""
+"""What the group `kept` has; the last is internal: told only where it is set, as it was written."""
 
 
 def changes() -> Iterator[Mapping[str, str]]:

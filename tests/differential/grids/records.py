@@ -18,6 +18,7 @@ TOPICS: dict[str, dict[str, str]] = {
     "gzip": {"compression_type": "gzip"},
     "uncompressed": {"compression_type": "uncompressed"},
     "small": {"max_message_bytes": "120"},
+    "small when unpacked": {"max_decompressed_message_bytes": "1000"},
     "after": {"message_timestamp_after_max_ms": "1000", "message_timestamp_before_max_ms": "1000"},
 }
 FAR_MS = 4_000_000_000_000
