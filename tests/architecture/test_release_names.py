@@ -20,6 +20,7 @@ NAMING = {
     "docs/compatibility.md": "test suites that were run, and what has changed since",
     "docs/performance.md": "measured figures",
     "tests/chaos/README.md": "measured figures",
+    "tests/conformance/other_releases.py": "folders and clusters that were tried",
     "tests/conformance/suites.py": "test suites that were run",
     "tests/tools/kafka_release.py": "the place of the name",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from protocol.api_keys import ApiKey
 from tests.conformance.changes import changes_table
 from tests.conformance.clients import CLIENTS
+from tests.conformance.other_releases import other_releases
 from tests.conformance.served_apis import Ranges, of_kafka, of_ottla
 from tests.conformance.suites import SUITES, Suite
 
@@ -49,7 +50,7 @@ def page() -> str:
     """Return the whole document."""
     kafka, ottla = of_kafka(), of_ottla()
     parts = [HEAD.format(differences=DIFFERENCES), _summary(kafka, ottla), _apis(kafka, ottla)]
-    parts += [changes_table(), SUITES_HEAD, _suites(), "\n", CLIENTS_HEAD]
+    parts += [changes_table(), other_releases(), "\n", SUITES_HEAD, _suites(), "\n", CLIENTS_HEAD]
     parts += [f"| {one.name} | {one.version} | {one.tried} | {one.by} |\n" for one in CLIENTS]
     return "".join(parts)
 
