@@ -1,6 +1,6 @@
 """Kafka's message definitions, read out of the reference's jars.
 
-    python -m tests.tools.kafka_definitions     # writes protocol/definitions/ anew
+    python -m tests.tools.kafka_definitions     # writes protocol/definitions/
 
 Each jar has those of its own messages as JSON with comments. Names, types, versions and defaults
 are kept, and the descriptions of fields (`about`) left out. `python -m protocol.generate` makes
