@@ -35,7 +35,7 @@ def test_keys_and_versions_are_kafkas(key: int) -> None:
     assert STABLE_VERSIONS[ApiKey(key)] == (oldest, latest)
 
 
-def test_every_key_from_0_to_92_has_one_name() -> None:
+def test_every_key_from_0_to_94_has_one_name() -> None:
     assert sorted(ApiKey) == list(range(95))
     assert len(ApiKey.__members__) == len(ApiKey)
 
