@@ -22,6 +22,8 @@ NAMING = {
     "tests/chaos/README.md": "measured figures",
     "tests/conformance/other_releases.py": "folders and clusters that were tried",
     "tests/conformance/suites.py": "test suites that were run",
+    "tests/kafkatest/README.md": "test programs that have no newer jars",
+    "tests/kafkatest/pom.xml": "test programs that have no newer jars",
     "tests/tools/kafka_release.py": "the place of the name",
 }
 """The files that name that release, each with the reason."""
