@@ -14,6 +14,7 @@ from tests.tools.java_tools import java_command
 
 ENTRYPOINT = "/etc/kafka/docker/entrypoint"
 CONFIGURE = "/etc/kafka/docker/configure"
+PROPERTIES = "/etc/kafka/kafka.properties"
 NODE = {
     "KAFKA_NODE_ID": "1",
     "KAFKA_PROCESS_ROLES": "broker,controller",
@@ -229,14 +230,25 @@ def test_kafka_storage_formats_a_folder_once(container: ContainerFolder) -> None
     ids = [container.run(["kafka-storage", "random-uuid"]).stdout for _ in range(2)]
     assert ids[0] != ids[1] and [len(text) for text in ids] == [23, 23]
     configured(container, {})
-    properties = "/etc/kafka/kafka.properties"
-    command = ["kafka-storage", "format", "-t", ids[0].strip(), "-c", properties]
+    command = ["kafka-storage", "format", "-t", ids[0].strip(), "-c", PROPERTIES]
     assert container.run(command).returncode == 0
     meta = container.root / "var/lib/ottla/data/meta.properties"
     assert f"cluster.id={ids[0]}" in meta.read_text()
     command[3] = ids[1].strip()
     assert container.run(command).returncode == 2, "the folder of another cluster"
     assert container.run([*command, "--ignore-formatted"]).returncode == 0
+
+
+def test_kafka_storage_passes_on_what_the_metadata_begins_with(container: ContainerFolder) -> None:
+    configured(container, {})
+    user = "SCRAM-SHA-256=[name=alice,password=a b]"
+    command = ["kafka-storage", "format", "--release-version=4.2", "-f", "group.version=0"]
+    command += ["-t", "MkU3OEVBNTcwNTJENDM2Qg", "-S", user, "--config", PROPERTIES]
+    done = container.run(command)
+    assert done.returncode == 0
+    assert "metadata.version=29" in done.stdout and "group.version=0" in done.stdout
+    data = container.root / "var/lib/ottla/data"
+    assert b"alice" in (data / "bootstrap.checkpoint").read_bytes()
 
 
 @pytest.mark.slow
