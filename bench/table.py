@@ -10,7 +10,6 @@ from itertools import groupby
 from bench.report import FigureRow
 from bench.scenario import LARGER, Scenario
 from bench.turns import BenchRun
-from tests.tools.kafka_release import RELEASE
 
 FIGURES_WITHOUT_GOAL = 2
 
@@ -139,8 +138,7 @@ def short(peer: str) -> str:
     kind, _, checkout = peer.partition("@")
     if checkout:
         return f"{kind}@{checkout.rstrip('/').rpartition('/')[2]}"
-    kafka = f"Kafka {RELEASE.rpartition('.')[0]}"
-    return {"ottla": "Ottla", "kafka": kafka}.get(peer, peer.partition("=")[0])
+    return {"ottla": "Ottla", "kafka": "Kafka"}.get(peer, peer.partition("=")[0])
 
 
 def number(value: float) -> str:
