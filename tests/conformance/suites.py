@@ -197,7 +197,7 @@ $ cd tests && TESTS=$TESTS ./test-runner -p2 -Q -V 4.3.0""",
     ),
     Suite(
         name="Kafka's verifiable producer and consumer",
-        version="4.3.0",
+        version="4.4.0",
         source="org.apache.kafka:kafka-tools",
         command="""\
 $ ottla serve --override num.partitions=4
@@ -207,7 +207,7 @@ $ kafka-verifiable-consumer --bootstrap-server 127.0.0.1:9092 --topic verify \\
     --group-id v --max-messages 100000 --reset-policy earliest""",
         passed=2,
         skipped=0,
-        when="2026-11-25",
+        when="2026-11-30",
         note=(
             "Ottla acknowledged all 100,000 records. The consumer read them all, and committed "
             "their offsets without an error."
