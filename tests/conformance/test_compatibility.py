@@ -1,6 +1,12 @@
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from tests.conformance.__main__ import PAGE
@@ -8,6 +14,7 @@ from tests.conformance.clients import CLIENTS
 from tests.conformance.page import page
 from tests.conformance.served_apis import of_kafka, of_ottla
 from tests.tools.java_tools import PROJECT_DIR
+from tests.tools.kafka_release import RELEASE
 
 NAMED_FROM = {ApiKey.PRODUCE: 0}
 """Where ApiVersions names versions that are refused (KAFKA-18659)."""
@@ -42,3 +49,18 @@ def test_the_versions_of_clients_are_those_that_the_tests_pin() -> None:
     assert versions["franz-go"] == franz[1]
     assert versions["sarama"] == sarama[1]
     assert versions["Spark's Kafka source and sink"].startswith(spark[1])
+
+
+@pytest.mark.java
+def test_the_stand_in_for_kafka_topics_runs_with_any_python(tmp_path: Path) -> None:
+    folder = PROJECT_DIR / "tests" / "conformance" / "kafka_python_broker" / "bin"
+    done = subprocess.run(
+        [folder / "kafka-topics.sh", "--version"],
+        cwd=tmp_path,
+        # The Python of a suite's own environment has none of this project's packages.
+        env={**os.environ, "PATH": f"{sys.base_prefix}/bin:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout.strip(), done.stderr) == (RELEASE, "")

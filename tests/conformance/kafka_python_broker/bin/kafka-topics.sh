@@ -1,3 +1,3 @@
 #!/bin/sh
 # Stand-in: Kafka's own kafka-topics, with the jars of this repository's tests.
-exec python3 "$(dirname "$0")/../../../tools/java_tools.py" kafka-topics "$@"
+cd "$(dirname "$0")/../../../.." && exec python3 -m tests.tools.java_tools kafka-topics "$@"
