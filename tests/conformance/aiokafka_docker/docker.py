@@ -1,7 +1,7 @@
 """A stand-in for the `docker` package, with which aiokafka's tests run against any broker.
 
 aiokafka's `tests/conftest.py` starts its broker as a container. With this folder on PYTHONPATH and
-`--docker-image any/kafka:2.8.1` its "container" is a process: the command in BROKER_COMMAND, in
+`--docker-image any/kafka:RELEASE` its "container" is a process: the command in BROKER_COMMAND, in
 which `{config}` is filled in: a file that says what the image's start script says (listeners with
 TLS and SASL, users, an authorizer), but Kerberos. What the tests run inside of the container is run
 here: `gen-ssl-certs.sh` by bash, `kafka-acls` and `kafka-configs` by the command in TOOL_COMMAND,
