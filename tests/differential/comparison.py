@@ -160,8 +160,9 @@ class Comparable:
 
 
 def _without_ids_of_equals(items: list[Any]) -> list[Any]:
-    """Items that differ only in new ids, in no order, do not tell which id is whose."""
-    keys = Counter(repr(_sort_key(item)) for item in items)
+    """Items that differ only in new ids, in no order, do not tell which id is whose. Items that
+    are the same also by their ids differ in nothing."""
+    keys = Counter(repr(_sort_key(item)) for item in {repr(item): item for item in items}.values())
     return [_without_ids(item) if keys[repr(_sort_key(item))] > 1 else item for item in items]
 
 

@@ -73,6 +73,14 @@ def test_new_members_are_told_in_the_order_of_what_stands_before_their_ids() -> 
     assert answers[0] == answers[1]
 
 
+def test_an_item_that_stands_twice_keeps_its_new_id() -> None:
+    once, twice = (
+        Comparable("d1-", 9092).tree("", group([UUIDS[0]] * n))["groups"][0]["members"]
+        for n in (1, 2)
+    )
+    assert twice == once * 2
+
+
 def test_what_stands_before_an_id_is_compared() -> None:
     one = Comparable("d1-", 1).tree("DESCRIBE_GROUPS", group([UUIDS[0]]))
     other = Comparable("d1-", 1)
