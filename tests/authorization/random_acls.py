@@ -65,8 +65,8 @@ class Case:
 
 
 def entry(chance: random.Random, resources: tuple[int, ...], hosts: tuple[str, ...] = ()) -> Entry:
-    """One that may be about what is asked. `hosts` are those that it may have; by default any, and
-    those of `HOSTS`, and few that are like them."""
+    """Draw an ACL that may apply to the questions. Its host is one of `hosts`; by default one of
+    `HOSTS`, or sometimes a host that is like one of them."""
     resource = chance.choice(resources)
     pattern = PREFIXED if chance.random() < 0.4 else LITERAL
     name = chance.choice(PREFIXES if pattern == PREFIXED else NAMES)

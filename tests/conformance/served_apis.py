@@ -46,7 +46,7 @@ def of_ottla() -> dict[str, Ranges]:
 
 
 def of_kafka() -> dict[str, Ranges]:
-    """What Apache Kafka answered, by listener."""
+    """Return the versions of APIs that Apache Kafka named, by listener."""
     recorded = json.loads(RECORDED.read_text())
     return {
         listener: {ApiKey[name]: (oldest, latest) for name, (oldest, latest) in apis.items()}

@@ -64,7 +64,7 @@ def cases() -> list[Case]:
 
 
 def cases_before() -> list[Case]:
-    """The same for a broker with `LEVEL_BEFORE`."""
+    """Return the cases for a broker whose `metadata.version` is `LEVEL_BEFORE`."""
     return [
         ("before: create", create(*(but(FRESH, host=host) for host in HOSTS)), 3),
         *((f"before: create with {name}", create(acl), 3) for name, acl in OTHER_FAULTS.items()),

@@ -58,7 +58,7 @@ def record(names: list[str]) -> None:
 
 
 class Recording:
-    """One scenario."""
+    """The recording of a scenario: its steps with Kafka's answers."""
 
     def __init__(self, wire: WireClient) -> None:
         self._wire = wire

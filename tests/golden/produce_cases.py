@@ -272,7 +272,7 @@ def _looked_up(talk: Conversation) -> None:
 
 
 def _of_size(size: int) -> Record:
-    """One of so many bytes behind its length."""
+    """Return a record that takes `size` bytes without its length."""
     for length in range(max(size - 12, 0), size):
         record = Record(-1, NOW_MS, b"k", bytes(length))
         batch_size = len(build_batch([record]))

@@ -87,7 +87,7 @@ def test_an_error_is_told_at_once(fetch: Fetch) -> None:
 def test_what_is_unknown_comes_last_and_errors_say_nothing_of_transactions(
     fetch: Fetch, isolation: int
 ) -> None:
-    """As an Apache Kafka: only what it cannot find has a list, an empty one."""
+    """Apache Kafka gives a list, an empty one, only to partitions that it does not find."""
     fetch.replicas.create("t")
     fetch.replicas.append("t", b"a")
     wanted = {("", 0): 0, ("t", 7): 0, ("t", 0): 9}
@@ -215,7 +215,7 @@ def test_forgotten_partitions_are_not_told(fetch: Fetch) -> None:
 
 
 def test_who_has_more_of_this_epoch_than_there_is_is_told_where_it_ends(fetch: Fetch) -> None:
-    """What an Apache Kafka answers: another history, not an offset out of range."""
+    """Apache Kafka answers with the end of the other history, not OFFSET_OUT_OF_RANGE."""
     partition = fetch.replicas.create("t")
     for value in (b"a", b"b", b"c"):
         fetch.replicas.append("t", value)
@@ -241,7 +241,7 @@ def test_who_has_more_of_this_epoch_than_there_is_is_told_where_it_ends(fetch: F
 
 
 def test_leader_epochs_are_checked_and_a_negative_one_is_none(fetch: Fetch) -> None:
-    """What an Apache Kafka answers to each."""
+    """The expected errors are those of Apache Kafka."""
     fetch.replicas.create("t")
     fetch.replicas.append("t", b"a")
     answers = {}

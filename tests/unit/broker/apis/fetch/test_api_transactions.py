@@ -74,7 +74,7 @@ def test_aborted_transactions_are_named_with_the_records(fetch: Transactions) ->
 
 
 def test_a_batch_that_does_not_fit_says_nothing_of_transactions(fetch: Transactions) -> None:
-    """As an Apache Kafka."""
+    """Apache Kafka lists no transactions for it either."""
     fetch.replicas.create("u")
     fetch.replicas.append("u", b"a")
     fetch.send_records(1)
