@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from controller.metadata.version import release_level
 from tests.chaos.rolling_release import Roll
 from tests.compat.folder_contents import assert_same, commit, contents, create_topic, produce
 from tests.tools.apache_kafka import SINGLE_NODE
@@ -24,7 +25,7 @@ PROGRAMS = {
     f"Kafka {RELEASE}": Program(KAFKA, release=RELEASE),
     "Ottla": Program(OTTLA),
 }
-LEVELS = {PREVIOUS: 30, RELEASE: 33}
+LEVELS = {release: release_level(release) for release in (PREVIOUS, RELEASE)}
 """The level of `metadata.version` of each release."""
 METADATA_VERSION = "metadata.version"
 NODE = 1

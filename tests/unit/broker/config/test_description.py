@@ -77,7 +77,7 @@ def test_an_internal_config_is_told_where_it_is_set(server: ServerLevels) -> Non
 def test_an_internal_config_of_a_server_or_a_group_is_told_where_it_is_set(
     server: ServerLevels,
 ) -> None:
-    """As an Apache Kafka answered."""
+    """The expected lines are those that Apache Kafka answered."""
     name = "consumer.assignor.offload.enable"
     of_server = f"group.{name}"
     default = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG

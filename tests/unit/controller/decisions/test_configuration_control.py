@@ -253,7 +253,7 @@ def test_sources_in_their_order() -> None:
 
 
 def test_an_internal_config_is_told_where_it_is_set() -> None:
-    """As Apache Kafka does."""
+    """The expected result is that of Apache Kafka."""
     name = "internal.segment.bytes"
 
     def told(overrides: dict[str, str]) -> list[str]:

@@ -54,7 +54,7 @@ def copy_to(leader: UnifiedLog, follower: UnifiedLog) -> None:
 
 @pytest.mark.parametrize(("kind", "attributes"), [("CreateTime", 48), ("LogAppendTime", 56)])
 def test_a_marker_has_the_topic_s_kind_of_time(kind: str, attributes: int) -> None:
-    """As Apache Kafka writes it."""
+    """The expected bytes are those that Apache Kafka writes."""
     log = open_log(config=LogConfig(message_timestamp_type=kind))
     producer = Producer(log, 1)
     producer.send()

@@ -78,7 +78,7 @@ def test_times_out_of_range() -> None:
 
 
 def test_minus_one_is_no_time_and_below_it_is_one() -> None:
-    """As in Apache Kafka."""
+    """The expected result is that of Apache Kafka."""
     config = LogConfig(message_timestamp_before_max_ms=10)
     sent = memoryview(build_batch([Record(-1, stamp, b"k", b"v") for stamp in (-1, -2)]))
     assert [index for index, _ in refused(sent, config).record_errors] == [1]
