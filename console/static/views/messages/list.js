@@ -5,7 +5,7 @@ import { html, useEffect, useState } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
 import { Button, Empty, ErrorLine, Note, Panel, Waiting } from "../../parts/index.js";
 import { title } from "./query.js";
-import { Records } from "../record.js";
+import { Records } from "../record/rows.js";
 
 const PAGE = 50;
 

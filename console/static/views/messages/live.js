@@ -4,7 +4,7 @@
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { path, useStream } from "../../api.js";
 import { Badge, Button, count, Empty, ErrorLine, Panel, plural } from "../../parts/index.js";
-import { Records } from "../record.js";
+import { Records } from "../record/rows.js";
 
 const LIVE_KEPT = 200;
 const SCROLLED = 160;

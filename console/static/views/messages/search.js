@@ -4,7 +4,7 @@
 import { html, useRef, useState } from "../../vendor/preact.js";
 import { path, useStream } from "../../api.js";
 import { Button, bytes, count, Empty, ErrorLine, Panel, plural } from "../../parts/index.js";
-import { Records } from "../record.js";
+import { Records } from "../record/rows.js";
 
 const KEPT = 500;
 /** @type {Answer.RecordShown[]} */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bytesOf, jsonOf } from "../../../../console/static/views/record.js";
+import { bytesOf, jsonOf } from "../../../../console/static/views/record/values.js";
 import { pairs } from "../../../../console/static/views/topics.js";
 
 test("bytes come as text or as base64", () => {
