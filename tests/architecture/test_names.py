@@ -38,6 +38,13 @@ ENTRY_POINTS = (
     "storage/cleaning/cleaner_worker.py",
 )
 
+WITHOUT_SHELL = (
+    "broker/share/delivery/share_partition.py",
+    "broker/share/sessions.py",
+    "broker/share/state/share_state_shard.py",
+)
+"""Cores of share groups, which no API of a broker serves yet."""
+
 
 def modules() -> list[Path]:
     return [path for path in sources() if path.name != "__init__.py"]
@@ -73,7 +80,7 @@ def test_no_orphans() -> None:
     orphans = [
         relative(path)
         for path in modules()
-        if relative(path) not in ENTRY_POINTS
+        if relative(path) not in ENTRY_POINTS + WITHOUT_SHELL
         and not relative(path).startswith("pipeline/")
         and ".".join(path.relative_to(ROOT).with_suffix("").parts) not in imported
     ]

@@ -1,0 +1,1 @@
+"""The records of a share-partition that are in flight: acquired, acknowledged, delivered again."""
