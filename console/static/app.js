@@ -2,7 +2,9 @@
 // The page's frame: navigation, theme, keys, and the view of the address.
 
 import { html, render, useEffect, useState, useErrorBoundary } from "./vendor/preact.js";
+import { goTo } from "./address.js";
 import { useGet } from "./api.js";
+import * as links from "./links.js";
 import { Empty, ErrorLine, Page } from "./parts/index.js";
 import { Sign } from "./parts/signs.js";
 import { SECTIONS, found } from "./routes.js";
@@ -45,7 +47,7 @@ function App() {
     scrollTo(0, 0);
     if (hash) document.getElementById("title")?.focus({ preventScroll: true });
   }, [key]);
-  const here = `/${(hash.replace(/^#/, "").split("?")[0] || "/").split("/")[1]}`;
+  const here = links.sectionOf(hash);
   return html`<div class="frame">
     <a class="skip" href="#title" onClick=${skip}>Skip to the content</a>
     <${Side} here=${here} isOpen=${isOpen} about=${about.data} />
@@ -57,7 +59,7 @@ function App() {
             ? html`<${view} params=${params} about=${about.data ?? {}} />`
             : html`<${Page} title="Page not found">
                 <${Empty} title="The console has no page at this address">
-                  <a href="#/">Go to the overview</a>
+                  <a href=${links.overview()}>Go to the overview</a>
                 <//>
               <//>`
         }
@@ -86,13 +88,13 @@ function Safe({ children }) {
 /** @param {{ here: string, isOpen: boolean, about: Answer.About | null }} props */
 function Side({ here, isOpen, about }) {
   return html`<nav class="side ${isOpen ? "open" : ""}" aria-label="Views" id="views">
-    <a class="brand" href="#/"><img src="icon.svg" alt="" />Ottla</a>
+    <a class="brand" href=${links.overview()}><img src="icon.svg" alt="" />Ottla</a>
     ${SECTIONS.map(
       ([title, items]) => html`
         <h2>${title}</h2>
         ${items.map(
           ([address, name, sign, letter]) =>
-            html`<a class="item" href="#${address}"
+            html`<a class="item" href=${address}
                 aria-current=${address === here ? "page" : undefined}
                 title="Press g, then ${letter}">
               <${Sign} name=${sign} />
@@ -140,15 +142,15 @@ function Theme() {
 /** @param {{ here: string, isOpen: boolean, onMore: Call }} props */
 function Bar({ here, isOpen, onMore }) {
   const shown = [
-    ["/", "Overview", "overview"],
-    ["/topics", "Topics", "topics"],
-    ["/groups", "Groups", "groups"],
-    ["/segments", "Segments", "segments"],
+    [links.overview(), "Overview", "overview"],
+    [links.topics(), "Topics", "topics"],
+    [links.groups(), "Groups", "groups"],
+    [links.segments(), "Segments", "segments"],
   ];
   return html`<nav class="bar" aria-label="Main views">
     ${shown.map(
       ([address, name, sign]) =>
-        html`<a href="#${address}" aria-current=${address === here ? "page" : undefined}>
+        html`<a href=${address} aria-current=${address === here ? "page" : undefined}>
           <${Sign} name=${sign} />
           ${name}
         </a>`,
@@ -181,7 +183,7 @@ function useKeys() {
         since = 0;
         if (item) {
           event.preventDefault();
-          location.hash = item[0];
+          goTo(item[0]);
         }
         return;
       }

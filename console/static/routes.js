@@ -1,6 +1,7 @@
 // @ts-check
 // Which address shows which view, and what stands in the navigation.
 
+import * as links from "./links.js";
 import { Access } from "./views/access.js";
 import { Configs } from "./views/configs.js";
 import { Flow } from "./views/flow.js";
@@ -38,25 +39,25 @@ export const SECTIONS = [
   [
     "Cluster",
     [
-      ["/", "Overview", "overview", "o"],
-      ["/topics", "Topics", "topics", "t"],
-      ["/groups", "Groups", "groups", "g"],
+      [links.overview(), "Overview", "overview", "o"],
+      [links.topics(), "Topics", "topics", "t"],
+      [links.groups(), "Groups", "groups", "g"],
     ],
   ],
   [
     "Internals",
     [
-      ["/segments", "Segments on disk", "segments", "s"],
-      ["/flow", "How a record flows", "flow", "f"],
-      ["/replicas", "Replicas", "replicas", "r"],
-      ["/quorum", "Quorum", "quorum", "q"],
+      [links.segments(), "Segments on disk", "segments", "s"],
+      [links.flow(), "How a record flows", "flow", "f"],
+      [links.replicas(), "Replicas", "replicas", "r"],
+      [links.quorum(), "Quorum", "quorum", "q"],
     ],
   ],
   [
     "Settings",
     [
-      ["/configs", "Configs", "configs", "c"],
-      ["/access", "Users and ACLs", "access", "a"],
+      [links.configs(), "Configs", "configs", "c"],
+      [links.access(), "Users and ACLs", "access", "a"],
     ],
   ],
 ];

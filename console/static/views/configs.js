@@ -2,7 +2,9 @@
 // Configs: what is set, where it comes from, what it means; and changing it.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
+import { goTo } from "../address.js";
 import { path, useGet } from "../api.js";
+import * as links from "../links.js";
 import {
   Badge,
   Button,
@@ -54,7 +56,7 @@ export function Configs({ params, about }) {
       <nav class="tabs" aria-label="Resource type">
         ${KINDS.map(
           ([one, title]) =>
-            html`<a href=${address(one)} aria-current=${one === kind ? "page" : undefined}>
+            html`<a href=${links.configs({ kind: one })} aria-current=${one === kind ? "page" : undefined}>
               ${title}
             </a>`,
         )}
@@ -77,14 +79,6 @@ export function Configs({ params, about }) {
   <//>`;
 }
 
-/**
- * @param {string} kind
- * @param {string} [name]
- */
-function address(kind, name) {
-  return `#/configs?${new URLSearchParams(name === undefined ? { kind } : { kind, name })}`;
-}
-
 /** @param {{ kind: string, names: any, name: string }} props */
 function Names({ kind, names, name }) {
   if (kind === "broker") {
@@ -92,7 +86,7 @@ function Names({ kind, names, name }) {
       ${names.map(
         (one) =>
           html`<a class="button ${one === name ? "chosen" : ""}"
-              aria-current=${one === name ? "true" : undefined} href=${address(kind, one)}>
+              aria-current=${one === name ? "true" : undefined} href=${links.configs({ kind, name: one })}>
             ${one === "all" ? "all brokers" : `broker ${one}`}
           </a>`,
       )}
@@ -102,7 +96,7 @@ function Names({ kind, names, name }) {
     <span class="hidden-text">Name</span>
     <input class="names" list="config-names" key=${name} value=${name} onChange=${(event) =>
       names.includes(event.target.value) &&
-      (location.hash = address(kind, event.target.value).slice(1))} />
+      goTo(links.configs({ kind, name: event.target.value }))} />
     <datalist id="config-names">
       ${names.slice(0, 2000).map((one) => html`<option value=${one} />`)}
     </datalist>

@@ -3,6 +3,7 @@
 
 import { html, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
 import { useGet, useStream } from "../api.js";
+import * as links from "../links.js";
 import {
   Badge,
   Button,
@@ -182,7 +183,7 @@ function Shown({ trace, traces, copies }) {
 function summary(trace, append) {
   const link =
     append &&
-    html` · <a href=${`#/segments/${encodeURIComponent(append.topic)}/${append.partition}`}>
+    html` · <a href=${links.partitionSegments(append.topic, append.partition)}>
         ${append.topic}-${append.partition}, offset ${append.first_offset}
       </a>
     `;

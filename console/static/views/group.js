@@ -2,7 +2,9 @@
 // One group: since when it lags, who reads what, where it hangs, and moving it.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
+import { goTo } from "../address.js";
 import { path, post, useGet } from "../api.js";
+import * as links from "../links.js";
 import {
   Badge,
   Button,
@@ -26,7 +28,6 @@ import {
 import { State, When } from "./groups.js";
 import { Matrix } from "./group_matrix.js";
 import { Reset } from "./group_reset.js";
-import { recordsFrom } from "./messages/query.js";
 
 const EVERY_MS = 3000;
 const CHART_MS = 10000;
@@ -39,7 +40,7 @@ export function Group({ params, about }) {
   const lag = useGet(path("/api/group/lag", { group: name }), { every: CHART_MS });
   const [dialog, setDialog] = useState(null);
   const close = () => setDialog(null);
-  return html`<${Page} title=${name} crumbs=${[["Groups", "#/groups"]]}
+  return html`<${Page} title=${name} crumbs=${[["Groups", links.groups()]]}
       about=${data && html`<${When} words=${data.since ?? data.unserved} />`}
       actions=${data && about.writes && html`<${Actions} data=${data} onOpen=${setDialog} />`}>
     <${ErrorLine} error=${error} />
@@ -174,7 +175,7 @@ function columnsOf(members, most) {
       wide: true,
       value: (row) => `${row.topic}-${row.partition}`,
       show: (row) => html`
-        <a href=${`#/topics/${encodeURIComponent(row.topic)}`}>${row.topic}</a>-${row.partition}
+        <a href=${links.topic(row.topic)}>${row.topic}</a>-${row.partition}
       `,
     },
     {
@@ -192,7 +193,7 @@ function columnsOf(members, most) {
       name: "Next record",
       show: (row) =>
         row.lag
-          ? html`<a class="nowrap" href=${recordsFrom(row.topic, row.partition, row.committed)}
+          ? html`<a class="nowrap" href=${links.recordsFrom(row.topic, row.partition, row.committed)}
                 title="Show the record that the group reads next">
               offset ${count(row.committed)}
             </a>`
@@ -248,7 +249,7 @@ function epochs({ epoch, target_epoch: target }) {
 function Delete({ data, onClose }) {
   async function remove() {
     await post(path("/api/group/delete", { group: data.group }), { execute: true });
-    location.hash = "#/groups";
+    goTo(links.groups());
   }
   const held = data.partitions.filter((one) => one.committed !== null);
   return html`<${Confirm} title=${`Delete the group ${data.group}`} action="Delete the group" danger

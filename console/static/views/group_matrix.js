@@ -2,8 +2,8 @@
 // Members × partitions: who reads what, coloured by lag.
 
 import { html } from "../vendor/preact.js";
+import * as links from "../links.js";
 import { count, plural } from "../parts/index.js";
-import { recordsFrom } from "./messages/query.js";
 
 const CELLS_MAX = 6000;
 const LEVELS = [0, 1, 100, 1000, 10000, 100000];
@@ -103,7 +103,7 @@ function cell(row, one) {
 function Cell({ one }) {
   const said = `${one.topic}-${one.partition}, lag ${count(one.lag)} records`;
   return html`<a class="cell l${level(one.lag)} ${one.late ? "late" : ""}" title=${said}
-      aria-label=${said} href=${recordsFrom(one.topic, one.partition, one.committed)}></a>`;
+      aria-label=${said} href=${links.recordsFrom(one.topic, one.partition, one.committed)}></a>`;
 }
 
 /**

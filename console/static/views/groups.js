@@ -3,6 +3,7 @@
 
 import { html, useState } from "../vendor/preact.js";
 import { path, useGet } from "../api.js";
+import * as links from "../links.js";
 import {
   Badge,
   Button,
@@ -107,7 +108,7 @@ const COLUMNS = [
     name: "Group",
     wide: true,
     show: (row) =>
-      html`<a class="strong" href=${`#/groups/${encodeURIComponent(row.group)}`}>
+      html`<a class="strong" href=${links.group(row.group)}>
         ${row.group || "(no name)"}
       </a>`,
   },

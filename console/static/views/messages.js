@@ -3,11 +3,13 @@
 // come.
 
 import { html, useEffect, useState } from "../vendor/preact.js";
+import { goTo } from "../address.js";
 import { path, useGet } from "../api.js";
+import * as links from "../links.js";
 import { Button, count, ErrorLine, Note, Page, Panel, Tabs } from "../parts/index.js";
 import { Produce } from "./produce.js";
 import { topicTabs } from "./topic.js";
-import { formOf, queryOf, recordsFrom } from "./messages/query.js";
+import { formOf, queryOf } from "./messages/query.js";
 import { Live } from "./messages/live.js";
 import { Search } from "./messages/search.js";
 import { List } from "./messages/list.js";
@@ -39,7 +41,7 @@ export function Messages({ params, about }) {
   function go(change) {
     const next = { ...form, ...change };
     setForm(next);
-    location.hash = path("/topics/{}/messages", topic, queryOf(next));
+    goTo(links.messages(topic, queryOf(next)));
   }
 
   let mode = q.q ? Search : List;
@@ -52,7 +54,7 @@ export function Messages({ params, about }) {
     onAgain: about.writes ? (record) => setAgain(record) : undefined,
     written,
   };
-  return html`<${Page} title=${topic} crumbs=${[["Topics", "#/topics"]]} actions=${[
+  return html`<${Page} title=${topic} crumbs=${[["Topics", links.topics()]]} actions=${[
     about.writes && html`<${Button} onClick=${() => setAgain(null)}>Write a record<//>`,
     html`<${Button} pressed=${Boolean(q.live)} onClick=${() => go({ live: !q.live, q: "" })}>
       ${q.live ? "Stop live view" : "Watch live"}
@@ -78,7 +80,7 @@ export function Messages({ params, about }) {
         Record written to partition ${written.partition}
         ${
           written.offset >= 0 &&
-          html` at <a href=${recordsFrom(topic, written.partition, written.offset)}>
+          html` at <a href=${links.recordsFrom(topic, written.partition, written.offset)}>
               offset ${count(written.offset)}
             </a>
           `

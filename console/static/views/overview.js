@@ -2,7 +2,8 @@
 // How the cluster is, and what goes on in it.
 
 import { html } from "../vendor/preact.js";
-import { path, useGet } from "../api.js";
+import { useGet } from "../api.js";
+import * as links from "../links.js";
 import {
   Badge,
   Chart,
@@ -72,7 +73,7 @@ function Health({ data }) {
       ${
         data.healthy
           ? `${plural(data.brokers.length, "broker")} alive, all replicas in sync`
-          : html`<a href="#/replicas">Show the replicas</a>`
+          : html`<a href=${links.replicas()}>Show the replicas</a>`
       }
     </span>
   </div>`;
@@ -109,7 +110,7 @@ function Busiest({ topics }) {
       fixed: true,
       value: (one) => one.topic,
       show: (one) =>
-        html`<a class="topic-name" href="#${path("/topics/{}", one.topic)}">
+        html`<a class="topic-name" href=${links.topic(one.topic)}>
           <${Text} value=${one.topic} />
         </a>`,
     },
@@ -124,7 +125,7 @@ function Busiest({ topics }) {
     { name: "Records", number: true, show: (one) => count(one.records) },
   ];
   return html`<${Panel} title="Busiest topics" inside=${false}
-      actions=${html`<a href="#/topics">All topics</a>`}>
+      actions=${html`<a href=${links.topics()}>All topics</a>`}>
     <${Table} label="Busiest topics" columns=${columns} rows=${topics} id=${(one) => one.topic}
         empty=${html`<${Empty} title="No topics yet">
           Create a topic: <code>ottla topic create orders</code>
@@ -139,7 +140,7 @@ function Behind({ groups }) {
     {
       name: "Group",
       show: (one) =>
-        html`<a class="topic-name" href="#${path("/groups/{}", one.group)}">
+        html`<a class="topic-name" href=${links.group(one.group)}>
           <${Text} value=${one.group} />
         </a>`,
     },
@@ -156,7 +157,7 @@ function Behind({ groups }) {
     { name: "Records read/s", number: true, show: (one) => rate(one.read_per_s) },
   ];
   return html`<${Panel} title="Groups with the most lag" inside=${false}
-      actions=${html`<a href="#/groups">All groups</a>`}>
+      actions=${html`<a href=${links.groups()}>All groups</a>`}>
     <${Table} label="Groups with the most lag" columns=${columns} rows=${groups}
         id=${(one) => one.group} empty=${html`<${Empty} title="No group has committed offsets">
           A group appears here after its first commit.
@@ -187,7 +188,7 @@ function Brokers({ data }) {
     },
   ];
   return html`<${Panel} title="Brokers" inside=${false}
-      actions=${html`<a href="#/quorum">Quorum</a>`}>
+      actions=${html`<a href=${links.quorum()}>Quorum</a>`}>
     <${Table} label="Brokers" columns=${columns} rows=${data.brokers} id=${(one) => one.id} />
   <//>`;
 }

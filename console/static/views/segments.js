@@ -3,6 +3,7 @@
 
 import { html, useState } from "../vendor/preact.js";
 import { path, useGet } from "../api.js";
+import * as links from "../links.js";
 import {
   bytes,
   count,
@@ -136,5 +137,5 @@ function Found({ found, search, setSearch, dir, setDir }) {
 
 /** @param {Answer.PartitionSize} one */
 function addressOf(one) {
-  return path("#/segments/{}/{}", one.topic, one.partition, { dir: one.dir });
+  return links.partitionSegments(one.topic, one.partition, { dir: one.dir });
 }

@@ -2,7 +2,9 @@
 // One topic: its partitions, who reads it, its configs, and what may be changed.
 
 import { html, useState } from "../vendor/preact.js";
+import { goTo } from "../address.js";
 import { path, post, useGet } from "../api.js";
+import * as links from "../links.js";
 import {
   Badge,
   Button,
@@ -33,8 +35,8 @@ import { Configs } from "./topic_configs.js";
  */
 export function topicTabs(topic) {
   return [
-    ["topic", "Topic", `#${path("/topics/{}", topic)}`],
-    ["messages", "Messages", `#${path("/topics/{}/messages", topic)}`],
+    ["topic", "Topic", links.topic(topic)],
+    ["messages", "Messages", links.messages(topic)],
   ];
 }
 
@@ -50,7 +52,7 @@ export function Topic({ params, about }) {
     html`<${Button} kind=${name === "delete" ? "danger" : ""} onClick=${() => setDialog(name)}>
       ${form}
     <//>`;
-  return html`<${Page} title=${topic} crumbs=${[["Topics", "#/topics"]]} actions=${
+  return html`<${Page} title=${topic} crumbs=${[["Topics", links.topics()]]} actions=${
     about.writes &&
     one.data &&
     html`${change("grow", "Add partitions")}${change("delete", "Delete")}`
@@ -73,7 +75,7 @@ export function Topic({ params, about }) {
       html`<${Confirm} title="Delete ${topic}" action="Delete the topic" danger word=${topic}
           onClose=${close} onConfirm=${async () => {
             await post(path("/api/topics/{}/delete", topic));
-            location.hash = "/topics";
+            goTo(links.topics());
           }}>
         <p>
           The cluster deletes the topic and its ${count(held(one.data))} records on every broker.
@@ -175,18 +177,18 @@ function Partitions({ data, local }) {
       label: "Links",
       show: (one) =>
         html`<span class="row">
-          <a href="#${path("/topics/{}/messages", data.topic, { partition: one.partition })}">
+          <a href=${links.messages(data.topic, { partition: one.partition })}>
             messages
           </a>
           ${
             local.length > 0 &&
-            html`<a href="#${path("/segments/{}/{}", data.topic, one.partition)}">segments</a>`
+            html`<a href=${links.partitionSegments(data.topic, one.partition)}>segments</a>`
           }
         </span>`,
     },
   ];
   return html`<${Panel} title="Partitions" inside=${false}
-      actions=${html`<a href="#/replicas">Replicas of all topics</a>`}>
+      actions=${html`<a href=${links.replicas()}>Replicas of all topics</a>`}>
     <${Table} label="Partitions" columns=${columns} rows=${data.partitions}
         id=${(one) => one.partition} />
   <//>`;
@@ -201,7 +203,7 @@ function Readers({ topic }) {
       name: "Group",
       value: (one) => one.group,
       show: (one) =>
-        html`<a class="topic-name" href="#${path("/groups/{}", one.group)}">
+        html`<a class="topic-name" href=${links.group(one.group)}>
           <${Text} value=${one.group} />
         </a>`,
     },

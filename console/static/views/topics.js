@@ -2,7 +2,9 @@
 // All topics: ten thousand of them, too.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
-import { path, post, useGet } from "../api.js";
+import { goTo } from "../address.js";
+import { post, useGet } from "../api.js";
+import * as links from "../links.js";
 import {
   Badge,
   Button,
@@ -48,7 +50,7 @@ export function Topics({ about, params }) {
     <div class="spread">
       <div class="topic-filter">
         <${SearchBox} label="Filter by name" value=${filter} onInput=${setFilter} onEnter=${() =>
-          shown.length === 1 && (location.hash = path("/topics/{}", shown[0].name))} />
+          shown.length === 1 && goTo(links.topic(shown[0].name))} />
       </div>
       <div class="row">
         <span class="quiet" aria-live="polite">${filter && plural(shown.length, "topic")}</span>
@@ -122,7 +124,7 @@ const COLUMNS = [
     name: "Topic",
     value: (one) => one.name,
     show: (one) => html`
-      <a class="topic-name" href="#${path("/topics/{}", one.name)}">
+      <a class="topic-name" href=${links.topic(one.name)}>
         <${Text} value=${one.name} />
       </a>
       ${one.internal && html` <${Badge} plain>internal<//>`}
@@ -158,7 +160,7 @@ const COLUMNS = [
   {
     name: "",
     label: "Messages",
-    show: (one) => html`<a href="#${path("/topics/{}/messages", one.name)}">messages</a>`,
+    show: (one) => html`<a href=${links.messages(one.name)}>messages</a>`,
   },
 ];
 

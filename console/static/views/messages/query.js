@@ -1,7 +1,6 @@
 // @ts-check
 // What the form of the messages says, as a query of the address, and back.
 
-import { path } from "../../api.js";
 import { plural } from "../../parts/words.js";
 
 export const PLACES = [
@@ -91,16 +90,4 @@ export function title(q, shown, held) {
   if (q.from)
     return `${plural(shown, "record")} ${isForward ? "from" : "before"} the start position, ${of}`;
   return isForward ? `The oldest ${shown} ${of}` : `The newest ${shown} ${of}`;
-}
-
-/**
- * The address that shows a partition's records from an offset on.
- *
- * @param {string} topic
- * @param {number} partition
- * @param {number | null} offset
- */
-export function recordsFrom(topic, partition, offset) {
-  const query = { partition, from: offset ?? 0, order: "oldest" };
-  return `#${path("/topics/{}/messages", topic, query)}`;
 }

@@ -2,7 +2,9 @@
 // One partition: its log as a strip, what becomes of its segments, and one of them opened.
 
 import { html } from "../../vendor/preact.js";
+import { replaceWith } from "../../address.js";
 import { path, useGet } from "../../api.js";
+import * as links from "../../links.js";
 import {
   ago,
   Badge,
@@ -22,7 +24,7 @@ import {
 import { Strip } from "./strip.js";
 import { Segment } from "./segment.js";
 import { LookUp } from "./lookup.js";
-import { address, fateOf, turnTo } from "./words.js";
+import { fateOf } from "./words.js";
 import { useNews } from "./news.js";
 import { Fates } from "./fates.js";
 import { Compaction } from "./compaction.js";
@@ -37,7 +39,7 @@ export function Partition({ topic, partition, q }) {
     { every: LIVE_MS },
   );
   const news = useNews(log);
-  const crumbs = [["Segments on disk", "#/segments"]];
+  const crumbs = [["Segments on disk", links.segments()]];
   const title = `${topic}-${partition}`;
   if (log === null) {
     return html`<${Page} title=${title} crumbs=${crumbs}>
@@ -45,15 +47,15 @@ export function Partition({ topic, partition, q }) {
       ${!error && html`<${Waiting} what="Reading the folder" />`}
     <//>`;
   }
-  const turn = (changes) => turnTo(address(topic, partition, q, changes));
+  const turn = (changes) =>
+    replaceWith(links.partitionSegments(topic, partition, { ...q, ...changes }));
   const chosen = q.segment === undefined ? null : Number(q.segment);
   const open = (base) =>
     turn({ segment: base, at: null, record: null, tab: q.segment === String(base) ? q.tab : null });
   return html`<${Page} title=${title} crumbs=${crumbs}
       about=${html`<span class="mono seg-path">${log.folder}</span> on node ${log.node}`}
       actions=${
-        !log.isMetadata &&
-        html`<a class="button" href=${`#/topics/${encodeURIComponent(topic)}`}>Show the topic</a>`
+        !log.isMetadata && html`<a class="button" href=${links.topic(topic)}>Show the topic</a>`
       }>
     <${ErrorLine} error=${error} />
     ${
@@ -62,7 +64,7 @@ export function Partition({ topic, partition, q }) {
           items=${log.directories.map((one) => [
             one.key,
             `Node ${one.node}`,
-            address(topic, partition, {}, { dir: one.key }),
+            links.partitionSegments(topic, partition, { dir: one.key }),
           ])} />`
     }
     <${Figures} log=${log} />

@@ -1,25 +1,8 @@
 // @ts-check
-// Names, places and addresses within the view of segments.
+// Names and places within the view of segments.
 
 import { path } from "../../api.js";
 import { bytes, count, duration, time } from "../../parts/index.js";
-
-/**
- * The address of the partition's page with other parameters; null takes one away.
- *
- * @param {string} topic
- * @param {string | number} partition
- * @param {Q} q
- * @param {Api.Query} changes
- */
-export function address(topic, partition, q, changes) {
-  const pairs = Object.entries({ ...q, ...changes }).filter(
-    ([, value]) => value !== null && value !== undefined && value !== "",
-  );
-  const query = new URLSearchParams(pairs.map(([key, value]) => [key, String(value)]));
-  const place = `#/segments/${encodeURIComponent(topic)}/${encodeURIComponent(partition)}`;
-  return pairs.length ? `${place}?${query}` : place;
-}
 
 /**
  * What is asked about a segment: `part` is the end of its path.
@@ -33,16 +16,6 @@ export function address(topic, partition, q, changes) {
 export function segmentPath(log, base, part, query = {}) {
   const { topic, partition, dir } = log;
   return path(`/api/segments/{}/{}/{}${part}`, topic, partition, base, { dir, ...query });
-}
-
-/**
- * The same page again with these parameters, without a new entry in the browser's history.
- *
- * @param {string} where
- */
-export function turnTo(where) {
-  history.replaceState(null, "", where);
-  dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
 /**

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { path } from "../../../../console/static/api.js";
+import * as links from "../../../../console/static/links.js";
 import { found } from "../../../../console/static/routes.js";
 import { Messages } from "../../../../console/static/views/messages.js";
 import { Overview } from "../../../../console/static/views/overview.js";
-import { address } from "../../../../console/static/views/segments/words.js";
 
 test("a path has its parameters encoded, and a query without what is not there", () => {
   assert.equal(path("/api/topics"), "/api/topics");
@@ -35,11 +35,8 @@ test("there is no view for what is no address", () => {
     assert.equal(found(hash).view, null);
 });
 
-test("the address of a segment keeps what is not changed", () => {
-  const q = { dir: "1", segment: "0", tab: "index" };
-  assert.equal(
-    address("a/b", 2, q, { tab: null, at: 61 }),
-    "#/segments/a%2Fb/2?dir=1&segment=0&at=61",
-  );
-  assert.equal(address("t", 0, {}, {}), "#/segments/t/0");
+test("an address belongs to an item of the navigation", () => {
+  assert.equal(links.sectionOf(""), links.overview());
+  assert.equal(links.sectionOf("#/?x=1"), links.overview());
+  assert.equal(links.sectionOf("#/topics/t/messages?q=1"), links.topics());
 });

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { found } from "../../../../console/static/routes.js";
-import {
-  formOf,
-  queryOf,
-  recordsFrom,
-  title,
-} from "../../../../console/static/views/messages/query.js";
+import { formOf, queryOf, title } from "../../../../console/static/views/messages/query.js";
 
 /** A query without what the address leaves out. */
 function asked(form) {
@@ -69,12 +63,4 @@ test("a page says which records it has", () => {
     "2 records from the start position, of 9 offsets",
   );
   assert.equal(title({ from }, 1, 9), "1 record before the start position, of 9 offsets");
-});
-
-test("a link to a record is one that the form understands", () => {
-  const { params } = found(recordsFrom("a b", 3, 17));
-  const form = formOf(params.q);
-  assert.deepEqual([params.topic, form.partition], ["a b", "3"]);
-  assert.deepEqual([form.place, form.offset, form.earlier], ["offset", "17", false]);
-  assert.equal(formOf(found(recordsFrom("t", 0, null)).params.q).offset, "0");
 });

@@ -1,0 +1,116 @@
+// @ts-check
+// The addresses of the page's views. No other module puts an address together.
+//
+// Use it as `import * as links from "./links.js"`, then `href=${links.topic(name)}`. A `query` is
+// the state of the view: its filter, its order, what is open. Values that are null or empty are
+// left out of the address.
+
+import { path } from "./api.js";
+
+/** @param {Api.Query} [query] */
+export function overview(query) {
+  return `#${path("/", query ?? {})}`;
+}
+
+/** @param {Api.Query} [query] */
+export function topics(query) {
+  return `#${path("/topics", query ?? {})}`;
+}
+
+/** @param {string} name */
+export function topic(name) {
+  return `#${path("/topics/{}", name)}`;
+}
+
+/**
+ * The records of a topic.
+ *
+ * @param {string} name
+ * @param {Api.Query} [query]
+ */
+export function messages(name, query) {
+  return `#${path("/topics/{}/messages", name, query ?? {})}`;
+}
+
+/**
+ * The list of a partition's records from an offset on; null: from the oldest record on.
+ *
+ * @param {string} name
+ * @param {number} partition
+ * @param {number | null} offset
+ */
+export function recordsFrom(name, partition, offset) {
+  return messages(name, { partition, from: offset, order: "oldest" });
+}
+
+/**
+ * The page of one record. `uncommitted`: also show records of open and aborted transactions.
+ *
+ * @param {string} name
+ * @param {number | string} partition
+ * @param {number | string} offset
+ * @param {{ uncommitted?: Api.Value | boolean }} [query]
+ */
+export function record(name, partition, offset, query) {
+  return `#${path("/topics/{}/messages/{}/{}", name, partition, offset, query ?? {})}`;
+}
+
+/** @param {Api.Query} [query] */
+export function groups(query) {
+  return `#${path("/groups", query ?? {})}`;
+}
+
+/** @param {string} name */
+export function group(name) {
+  return `#${path("/groups/{}", name)}`;
+}
+
+/** @param {Api.Query} [query] */
+export function replicas(query) {
+  return `#${path("/replicas", query ?? {})}`;
+}
+
+/** @param {Api.Query} [query] */
+export function configs(query) {
+  return `#${path("/configs", query ?? {})}`;
+}
+
+/** @param {Api.Query} [query] */
+export function access(query) {
+  return `#${path("/access", query ?? {})}`;
+}
+
+export function quorum() {
+  return `#${path("/quorum")}`;
+}
+
+export function flow() {
+  return `#${path("/flow")}`;
+}
+
+/** @param {Api.Query} [query] */
+export function segments(query) {
+  return `#${path("/segments", query ?? {})}`;
+}
+
+/**
+ * The segments of a partition. `query`: the log directory `dir`, the open `segment`, its `tab`, the
+ * position of a batch `at`, and the number of a `record` in that batch.
+ *
+ * @param {string} name
+ * @param {number | string} partition
+ * @param {Api.Query} [query]
+ */
+export function partitionSegments(name, partition, query) {
+  return `#${path("/segments/{}/{}", name, partition, query ?? {})}`;
+}
+
+/**
+ * Return the address of the navigation's item to which an address belongs.
+ *
+ * @param {string} hash
+ */
+export function sectionOf(hash) {
+  const [address] = hash.replace(/^#/, "").split("?");
+  return `#/${address.split("/")[1] ?? ""}`;
+}
