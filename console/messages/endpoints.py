@@ -12,22 +12,26 @@ from functools import partial
 from threading import BoundedSemaphore
 
 from client.cluster import ClusterClient
-from client.place_offsets import Span
+from client.core.offsets import READ_UNCOMMITTED
+from client.place_offsets import spans
 from client.refusals import Refused
 from console.endpoints import Ask, Console, Download, NotHere, get, post, stream, wall_ms
 from console.messages.asking import ends_of, left_out, level_of, matcher_asked, part_of
 from console.messages.decoding.decoding import Decoding
 from console.messages.paging import RECORDS_MAX, cursor_text, page_of
 from console.messages.producing import WrittenRecord, produce, record_asked
+from console.messages.record_page import Place, RecordAtOffset, read_one, record_at
 from console.messages.searching import FINDS_MAX, Search, SearchEvent
 from console.messages.searching_back import BackwardSearch
 from console.messages.shown import WHOLE_BYTES, RecordShown
 from console.messages.tailing import LOOK_EVERY_S, Tail, TailEvent
-from console.messages.windows import Show, batches_in, read_windows, records_in
+from console.messages.windows import Show, batches_in, read_windows
 from protocol.record_batch import CorruptBatch
 from protocol.records import Record
 
 SEARCHES_MAX = 4
+PARTITION_MAX = (1 << 31) - 1
+OFFSET_MAX = (1 << 63) - 2
 _HEARTBEAT_EVERY_S = 1.0
 _PAGE = 50
 _PARTS = ("key", "value")
@@ -84,6 +88,18 @@ def _record(console: Console, ask: Ask) -> RecordShown:
         return console.state(Decoding).shown(ask.text("topic"), partition, record, WHOLE_BYTES)
 
 
+def _record_at(console: Console, ask: Ask) -> RecordAtOffset:
+    """Return a record with its batch and the records beside it, or why the offset has none."""
+    topic, offset = ask.text("topic"), _offset_of(ask)
+    with console.cluster() as cluster:
+        part = part_of(cluster, ask, wall_ms(), newest=False)
+        ((partition, held),) = part.held.items()
+        everything = spans(cluster, part.topics, [(topic, partition)], READ_UNCOMMITTED)
+        place = Place(topic, partition, offset, level_of(ask))
+        show = partial(console.state(Decoding).shown, topic, most=WHOLE_BYTES)
+        return record_at(cluster, place, held, everything[topic, partition], show)
+
+
 def _download(console: Console, ask: Ask) -> Download:
     """The key or the value of a record, whole."""
     which = ask.text("part")
@@ -98,20 +114,23 @@ def _download(console: Console, ask: Ask) -> Download:
 
 
 def _one(cluster: ClusterClient, ask: Ask) -> tuple[int, Record]:
-    partition = ask.number("partition", least=0, most=1 << 31)
-    offset = ask.number("offset", least=0, most=(1 << 63) - 2)
-    topic = ask.text("topic")
+    """Return a partition and the record at an offset. Raises NotHere, BadAsk, Refused."""
+    topic, offset = ask.text("topic"), _offset_of(ask)
     part = part_of(cluster, ask, wall_ms(), newest=False)
-    held = part.held.get(partition)
-    if held is not None and held.first <= offset < held.last:
-        for found, record in records_in(
-            cluster, topic, {partition: Span(offset, offset + 1)}, level_of(ask)
-        ):
-            if record.offset == offset:
-                return found, record
-    raise NotHere(
-        f"{topic}-{partition} has no record at offset {offset}: retention or compaction removed it"
-    )
+    ((partition, held),) = part.held.items()
+    found = read_one(cluster, Place(topic, partition, offset, level_of(ask)), held)
+    if found is None:
+        raise NotHere(
+            f"{topic}-{partition} has no record at offset {offset}: retention or compaction "
+            "removed it"
+        )
+    return partition, found[0]
+
+
+def _offset_of(ask: Ask) -> int:
+    """Return the offset of a request for one record, and check its partition. Raises BadAsk."""
+    ask.number("partition", least=0, most=PARTITION_MAX)
+    return ask.number("offset", least=0, most=OFFSET_MAX)
 
 
 # --- search and tail -----------------------------------------------------------------------------
@@ -191,6 +210,7 @@ ENDPOINTS = (
     get("/api/topics/{topic}/messages", _page),
     get("/api/topics/{topic}/messages/{partition}/{offset}", _record),
     get("/api/topics/{topic}/messages/{partition}/{offset}/{part}", _download),
+    get("/api/topics/{topic}/records/{partition}/{offset}", _record_at),
     stream("/api/topics/{topic}/search", _search),
     stream("/api/topics/{topic}/tail", _tail),
     post("/api/topics/{topic}/messages", _produce),

@@ -55,6 +55,17 @@ export function record(name, partition, offset, query) {
   return `#${path("/topics/{}/messages/{}/{}", name, partition, offset, query ?? {})}`;
 }
 
+/**
+ * The segment of a partition that has an offset, with the offset's batch open.
+ *
+ * @param {string} name
+ * @param {number | string} partition
+ * @param {number | string} offset
+ */
+export function segmentAt(name, partition, offset) {
+  return partitionSegments(name, partition, { offset });
+}
+
 /** @param {Api.Query} [query] */
 export function groups(query) {
   return `#${path("/groups", query ?? {})}`;
@@ -95,7 +106,7 @@ export function segments(query) {
 
 /**
  * The segments of a partition. `query`: the log directory `dir`, the open `segment`, its `tab`, the
- * position of a batch `at`, and the number of a `record` in that batch.
+ * position of a batch `at`, and the number of a `record` in that batch; or an `offset` to open.
  *
  * @param {string} name
  * @param {number | string} partition

@@ -10,6 +10,7 @@ import { Groups } from "./views/groups.js";
 import { Messages } from "./views/messages.js";
 import { Overview } from "./views/overview.js";
 import { Quorum } from "./views/quorum.js";
+import { RecordPage } from "./views/record.js";
 import { Replicas } from "./views/replicas.js";
 import { Segments } from "./views/segments.js";
 import { Topic } from "./views/topic.js";
@@ -21,6 +22,7 @@ export const ROUTES = [
   ["/topics", Topics],
   ["/topics/:topic", Topic],
   ["/topics/:topic/messages", Messages],
+  ["/topics/:topic/messages/:partition/:offset", RecordPage],
   ["/groups", Groups],
   ["/groups/:group", Group],
   ["/replicas", Replicas],

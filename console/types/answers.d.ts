@@ -757,6 +757,37 @@ declare namespace Answer {
     bytes: (number | null)[];
   }
 
+  /** A record and its batch, or else the reason why the offset has none. `hidden`: the record
+   * exists, and is shown with `uncommitted`. `previous` and `next` are the nearest offsets that
+   * have a record. */
+  interface RecordAtOffset {
+    record: RecordShown | null;
+    batch: RecordBatchShown | null;
+    missing: string | null;
+    hidden: boolean;
+    previous: number | null;
+    next: number | null;
+  }
+
+  /** The header of the batch that has a record. `size` is in bytes, with the header. A batch
+   * without an idempotent producer has null instead of a producer id, epoch and sequence.
+   * `record_sequence` is the sequence of the record itself. */
+  interface RecordBatchShown {
+    base_offset: number;
+    last_offset: number;
+    records: number;
+    size: number;
+    codec: string;
+    producer_id: number | null;
+    producer_epoch: number | null;
+    base_sequence: number | null;
+    record_sequence: number | null;
+    transactional: boolean;
+    leader_epoch: number;
+    timestamp_type: "CreateTime" | "LogAppendTime";
+    max_timestamp: number;
+  }
+
   /** Records; `cursor` leads to the next page. `partial`: it ends early, the records are large. The
    * topic has `topic_partitions`; the last `left_out` of them were not read, since none was chosen
    * and they are many. */
@@ -982,6 +1013,7 @@ declare namespace Answer {
     "/api/topics/{}/groups": TopicReaders;
     "/api/topics/{}/messages": RecordPage;
     "/api/topics/{}/messages/{}/{}": RecordShown;
+    "/api/topics/{}/records/{}/{}": RecordAtOffset;
   }
 
   interface Posts {

@@ -24,7 +24,7 @@ declare namespace Api {
 /** What stands behind the `?` of an address. */
 type Q = Record<string, string | undefined>;
 /** What an address says: its parameters, and its query. */
-type Params = { q: Q } & Record<"topic" | "partition" | "group", string>;
+type Params = { q: Q } & Record<"topic" | "partition" | "offset" | "group", string>;
 /** Shows the same page with other parameters; null takes one away. */
 type Turn = (changes: Api.Query) => void;
 /** What a part calls when something is done or chosen. */

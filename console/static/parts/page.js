@@ -64,9 +64,18 @@ export function Empty({ title, children }) {
   </div>`;
 }
 
-export function ErrorLine({ error, children }) {
+/**
+ * The text of an error, if there is an error. `onAgain`: what *Try again* calls.
+ *
+ * @param {{ error: any, onAgain?: Call, children?: any }} props
+ */
+export function ErrorLine({ error, onAgain, children }) {
   if (!error) return null;
-  return html`<div class="error-line" role="alert"><span>${error}</span>${children}</div>`;
+  return html`<div class="error-line" role="alert">
+    <span>${error}</span>
+    ${onAgain && html`<button type="button" onClick=${() => onAgain()}>Try again</button>`}
+    ${children}
+  </div>`;
 }
 
 export function Note({ kind = "", children }) {

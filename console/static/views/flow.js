@@ -183,8 +183,10 @@ function Shown({ trace, traces, copies }) {
 function summary(trace, append) {
   const link =
     append &&
-    html` · <a href=${links.partitionSegments(append.topic, append.partition)}>
+    html` · <a href=${links.record(append.topic, append.partition, append.first_offset)}>
         ${append.topic}-${append.partition}, offset ${append.first_offset}
+      </a> · <a href=${links.segmentAt(append.topic, append.partition, append.first_offset)}>
+        segment
       </a>
     `;
   const last = trace.stations.at(-1)?.at_s ?? startOf(trace);

@@ -102,8 +102,12 @@ function cell(row, one) {
 /** @param {{ one: Answer.GroupPartition }} props */
 function Cell({ one }) {
   const said = `${one.topic}-${one.partition}, lag ${count(one.lag)} records`;
+  const link =
+    one.lag && one.committed !== null
+      ? links.record(one.topic, one.partition, one.committed)
+      : links.messages(one.topic, { partition: one.partition });
   return html`<a class="cell l${level(one.lag)} ${one.late ? "late" : ""}" title=${said}
-      aria-label=${said} href=${links.recordsFrom(one.topic, one.partition, one.committed)}></a>`;
+      aria-label=${said} href=${link}></a>`;
 }
 
 /**

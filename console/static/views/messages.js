@@ -80,7 +80,7 @@ export function Messages({ params, about }) {
         Record written to partition ${written.partition}
         ${
           written.offset >= 0 &&
-          html` at <a href=${links.recordsFrom(topic, written.partition, written.offset)}>
+          html` at <a href=${links.record(topic, written.partition, written.offset)}>
               offset ${count(written.offset)}
             </a>
           `

@@ -158,7 +158,9 @@ function Partitions({ data, local }) {
       name: "First offset",
       number: true,
       value: (one) => one.first,
-      show: (one) => count(one.first),
+      show: (one) => html`
+        <a href=${links.recordsFrom(data.topic, one.partition, one.first)}>${count(one.first)}</a>
+      `,
     },
     { name: "End offset", number: true, value: (one) => one.end, show: (one) => count(one.end) },
     {

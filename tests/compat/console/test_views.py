@@ -61,15 +61,52 @@ def test_what_records_hold_is_shown_and_never_run(link: str) -> None:
         tab.close()
 
 
-def test_a_stranger_finds_the_record_that_a_group_hangs_on(link: str) -> None:
-    """Who lags, since when, and what is in the record: three clicks from the overview."""
+def test_the_record_that_a_group_reads_next_opens_by_its_offset(link: str) -> None:
+    """From the overview to the record, its neighbours, its bytes on disk, its place in lists."""
     with chromium() as browser:
         tab = Tab(browser, link)
-        tab.page.get_by_role("link", name=LAGGING).first.click()
+        page = tab.page
+        page.get_by_role("link", name=LAGGING).first.click()
         tab.wait("behind since before")
-        tab.page.locator(f'a[href*="/topics/{ORDERS}/messages?"]').first.click()
-        tab.wait('"order"')
+        row = page.get_by_role("table", name="Partitions").locator("tbody tr").first
+        partition = row.locator("td").first.inner_text().rpartition("-")[2]
+        next_record = row.get_by_role("link", name="offset ")
+        offset = int(next_record.inner_text().removeprefix("offset ").replace(",", ""))
+        next_record.click()
+        _wait_for_record(tab, partition, offset)
+        assert f"offset {offset:,} · 2" in page.locator(".whole").inner_text()
+
+        page.get_by_role("link", name="Next record").click()
+        _wait_for_record(tab, partition, offset + 1)
+        page.get_by_role("link", name="Previous record").click()
+        _wait_for_record(tab, partition, offset)
+        assert page.get_by_label("Batch").get_by_text("CreateTime").count() == 1
+
+        page.get_by_role("link", name="Show its segment and bytes").click()
+        selected = page.get_by_role("table", name="Records of the batch").locator(
+            "tr[aria-selected=true]"
+        )
+        selected.get_by_text(f"{offset:,}", exact=True).wait_for()
+        selected.get_by_role("link", name=f"Record at offset {offset}").click()
+        _wait_for_record(tab, partition, offset)
+
+        page.get_by_role("link", name="Show in the list").click()
+        first = page.get_by_role("table", name=f"Records of {ORDERS}").locator("tr.line").first
+        first.get_by_role("link", name=f"{offset:,}", exact=True).click()
+        _wait_for_record(tab, partition, offset)
+
+        tab.go(f"/topics/{ORDERS}/messages/{partition}/999999")
+        tab.wait("is not written yet")
+        page.get_by_role("link", name="Show the nearest record").click()
+        page.locator(".whole").wait_for()
         tab.close()
+
+
+def _wait_for_record(tab: Tab, partition: str, offset: int) -> None:
+    """Wait until the page of a record shows this one, open, with its value."""
+    name = f"{ORDERS}-{partition}, offset {offset:,}"
+    tab.page.get_by_role("heading", name=name, level=1).wait_for()
+    tab.page.get_by_label("Record").get_by_text('"order"').wait_for()
 
 
 PRESS_BOTH = """(keys) => {

@@ -2,6 +2,7 @@
 // The rows of a list of records, each of which opens.
 
 import { html, useMemo, useState } from "../../vendor/preact.js";
+import * as links from "../../links.js";
 import { Badge, ago, bytes, count, time } from "../../parts/index.js";
 import { Line } from "./line.js";
 import { Opened } from "./opened.js";
@@ -37,7 +38,11 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
         </button>
       </td>
       ${several && html`<td class="number">${one.partition}</td>`}
-      <td class="number">${count(one.offset)}</td>
+      <td class="number">
+        <a href=${links.record(topic, one.partition, one.offset, { uncommitted })}>
+          ${count(one.offset)}
+        </a>
+      </td>
       <td class="nowrap" title=${ago(one.timestamp)}>${time(one.timestamp)}</td>
       <td class="key"><${Line} data=${one.decoded?.key ?? one.key} what="key" /></td>
       <td class="value">

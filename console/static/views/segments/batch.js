@@ -3,6 +3,7 @@
 
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { useGet } from "../../api.js";
+import * as links from "../../links.js";
 import {
   bytes,
   count,
@@ -28,7 +29,12 @@ export function Batch({ log, base, at, q, turn }) {
   const [last, setLast] = useState(null);
   if (data !== null && data !== last) setLast(data);
   const found = data ?? last;
-  const record = q.record === undefined ? null : Number(q.record);
+  const offset = q.record === undefined && q.offset !== undefined ? Number(q.offset) : null;
+  useEffect(() => {
+    // Before compaction, a record's number in its batch is its offset minus the base offset.
+    if (offset !== null && found !== null)
+      setFirst(Math.max(0, Math.floor((offset - found.batch.baseOffset) / RECORDS) * RECORDS));
+  }, [offset, found === null]);
   const place = useRef(null);
   useEffect(
     () => place.current?.scrollIntoView({ block: "nearest", behavior: "smooth" }),
@@ -40,6 +46,7 @@ export function Batch({ log, base, at, q, turn }) {
       ${!error && html`<${Waiting} what="Reading the batch" />`}
     `;
   const { batch } = found;
+  const record = recordOf(q.record, offset, found.records);
   const ratio =
     found.unpacked > 0 && found.codec !== "none"
       ? (found.unpacked / Math.max(1, batch.size - 61)).toFixed(1)
@@ -73,8 +80,8 @@ export function Batch({ log, base, at, q, turn }) {
       </p>`
     }
     ${found.damage && html`<${Note} kind="warn">Records: ${found.damage}<//>`}
-    <${Records} found=${found} record=${record}
-        choose=${(number) => turn({ record: number === record ? null : number })} />
+    <${Records} log=${log} found=${found} record=${record}
+        choose=${(number) => turn({ record: number === record ? null : number, offset: null })} />
     ${
       found.count > RECORDS &&
       html`<div class="row">
@@ -97,11 +104,24 @@ export function Batch({ log, base, at, q, turn }) {
 }
 
 /**
+ * The number in its batch of the record that is open; null: none is open.
+ *
+ * @param {string | undefined} number
+ * @param {number | null} offset
+ * @param {Answer.BatchRecord[]} records
+ */
+function recordOf(number, offset, records) {
+  if (number !== undefined) return Number(number);
+  return records.find((one) => one.offset === offset)?.number ?? null;
+}
+
+/**
  * @param {{
- *   found: Answer.BatchOpened, record: number | null, choose: (number: number) => void,
+ *   log: Answer.PartitionShown, found: Answer.BatchOpened, record: number | null,
+ *   choose: (number: number) => void,
  * }} props
  */
-function Records({ found, record, choose }) {
+function Records({ log, found, record, choose }) {
   /** @type {Column<Answer.BatchRecord>[]} */
   const columns = [
     {
@@ -149,6 +169,15 @@ function Records({ found, record, choose }) {
           : html`<span class="quiet">–</span>`,
     },
     { name: "Size", number: true, value: (one) => one.size, show: (one) => bytes(one.size) },
+    {
+      name: "",
+      label: "Record",
+      show: (one) =>
+        !one.control &&
+        !log.isMetadata &&
+        html`<a href=${links.record(log.topic, log.partition, one.offset, { uncommitted: 1 })}
+            aria-label="Record at offset ${one.offset}">record</a>`,
+    },
   ];
   const chosen = found.records.find((one) => one.number === record);
   return html`

@@ -48,7 +48,7 @@ export function Batches({ log, base, q, turn, bar }) {
       value: (one) => one.position,
       show: (one) =>
         html`<button type="button" class="plain seg-base" aria-pressed=${at === one.position}
-            onClick=${() => turn({ at: one.position, record: null })}>
+            onClick=${() => turn({ at: one.position, record: null, offset: null })}>
           ${count(one.position)}
         </button>`,
     },
@@ -150,7 +150,7 @@ function Film({ page, at, turn }) {
         html`<i key=${one.position} tabindex="-1" class=${filmClass(one, at)}
             style=${{ flexGrow: one.size }}
             title=${`offsets ${one.baseOffset} to ${one.lastOffset}, ${bytes(one.size)}`}
-            onClick=${() => turn({ at: one.position, record: null })}></i>`,
+            onClick=${() => turn({ at: one.position, record: null, offset: null })}></i>`,
     )}
   </div>`;
 }

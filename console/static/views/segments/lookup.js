@@ -4,6 +4,7 @@
 import { html, useState } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
 import { bytes, count, ErrorLine, Panel, plural, time } from "../../parts/index.js";
+import { CLOSED, segmentOf } from "./words.js";
 
 /** @param {{ log: Answer.PartitionShown, turn: Turn }} props */
 export function LookUp({ log, turn }) {
@@ -61,8 +62,7 @@ export function LookUp({ log, turn }) {
 }
 
 function heldBy(log, { kind, value }) {
-  if (kind === "offset")
-    return [...log.segments].reverse().find((one) => one.base <= value) ?? null;
+  if (kind === "offset") return segmentOf(log, value);
   return log.segments.find((one) => one.largestTime >= value) ?? null;
 }
 
@@ -99,7 +99,8 @@ function Steps({ log, segment, found, wanted, turn }) {
   const at = log.segments.findIndex((one) => one.base === segment.base);
   const more = found.passedCount - found.passed.length;
   const near = log.segments.slice(Math.max(0, at - 2), at + 3);
-  const open = () => turn({ segment: segment.base, at: batch?.position, record: null, tab: null });
+  const offset = wanted.kind === "offset" ? wanted.value : null;
+  const open = () => turn({ ...CLOSED, segment: segment.base, at: batch?.position, offset });
   return html`<ol class="seg-steps">
     <li>
       <h3>The segment</h3>

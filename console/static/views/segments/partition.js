@@ -24,7 +24,8 @@ import {
 import { Strip } from "./strip.js";
 import { Segment } from "./segment.js";
 import { LookUp } from "./lookup.js";
-import { fateOf } from "./words.js";
+import { useOffsetAsked } from "./offset_asked.js";
+import { CLOSED, fateOf } from "./words.js";
 import { useNews } from "./news.js";
 import { Fates } from "./fates.js";
 import { Compaction } from "./compaction.js";
@@ -39,6 +40,9 @@ export function Partition({ topic, partition, q }) {
     { every: LIVE_MS },
   );
   const news = useNews(log);
+  const turn = (changes) =>
+    replaceWith(links.partitionSegments(topic, partition, { ...q, ...changes }));
+  useOffsetAsked(log, q, turn);
   const crumbs = [["Segments on disk", links.segments()]];
   const title = `${topic}-${partition}`;
   if (log === null) {
@@ -47,11 +51,9 @@ export function Partition({ topic, partition, q }) {
       ${!error && html`<${Waiting} what="Reading the folder" />`}
     <//>`;
   }
-  const turn = (changes) =>
-    replaceWith(links.partitionSegments(topic, partition, { ...q, ...changes }));
   const chosen = q.segment === undefined ? null : Number(q.segment);
   const open = (base) =>
-    turn({ segment: base, at: null, record: null, tab: q.segment === String(base) ? q.tab : null });
+    turn({ ...CLOSED, segment: base, tab: q.segment === String(base) ? q.tab : null });
   return html`<${Page} title=${title} crumbs=${crumbs}
       about=${html`<span class="mono seg-path">${log.folder}</span> on node ${log.node}`}
       actions=${

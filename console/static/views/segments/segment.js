@@ -6,6 +6,7 @@ import { bytes, count, Note, time } from "../../parts/index.js";
 import { Batches } from "./batches.js";
 import { Indexes } from "./indexes.js";
 import { Inside } from "./inside.js";
+import { CLOSED } from "./words.js";
 
 const TABS = [
   ["batches", "Batches"],
@@ -34,7 +35,7 @@ export function Segment({ log, base, q, turn }) {
         }
       </div>
       <button type="button" class="plain"
-          onClick=${() => turn({ segment: null, at: null, record: null, tab: null })}
+          onClick=${() => turn(CLOSED)}
           aria-label="Close the segment">Close ✕</button>
     </header>
     ${

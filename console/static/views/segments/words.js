@@ -4,6 +4,9 @@
 import { path } from "../../api.js";
 import { bytes, count, duration, time } from "../../parts/index.js";
 
+/** Changes of the address that close the open segment. */
+export const CLOSED = { segment: null, at: null, record: null, offset: null, tab: null };
+
 /**
  * What is asked about a segment: `part` is the end of its path.
  *
@@ -16,6 +19,16 @@ import { bytes, count, duration, time } from "../../parts/index.js";
 export function segmentPath(log, base, part, query = {}) {
   const { topic, partition, dir } = log;
   return path(`/api/segments/{}/{}/{}${part}`, topic, partition, base, { dir, ...query });
+}
+
+/**
+ * The segment that has an offset, or would have it; null: all segments begin after it.
+ *
+ * @param {Answer.PartitionShown} log
+ * @param {number} offset
+ */
+export function segmentOf(log, offset) {
+  return log.segments.findLast((one) => one.base <= offset) ?? null;
 }
 
 /**
