@@ -11,7 +11,8 @@ from client.cluster import ClusterClient
 from client.core import offsets
 from client.core.leaders import Partition
 from client.core.offsets import EARLIEST, LATEST, READ_UNCOMMITTED
-from client.refusals import Refused, why
+from client.core.retries import LEADER
+from client.refusals import Leaderless, Refused, why
 from protocol.messages.list_offsets import ListOffsetsPartitionResponse
 from protocol.messages.metadata import MetadataResponseTopic
 
@@ -29,13 +30,15 @@ def list_offsets(
     (ms since the epoch).
 
     NO_OFFSET: no record is at or after that time. Partitions without a leader are left out. With
-    READ_COMMITTED, LATEST is the last stable offset. Raises Refused if a response has an error.
+    READ_COMMITTED, LATEST is the last stable offset. Raises Refused if a response has an error:
+    Leaderless if another broker leads the partition now, or the new leader is not ready.
     """
     offsets_found: dict[Partition, int] = {}
     for at, response in _responses(cluster, topics, wanted, isolation_level).items():
         if response.error_code:
             reason = why(response.error_code, None, f"Describe on topic {at[0]}")
-            raise Refused(f"{at[0]}-{at[1]}: {reason}")
+            kind = Leaderless if response.error_code in LEADER else Refused
+            raise kind(f"{at[0]}-{at[1]}: {reason}")
         offsets_found[at] = response.offset
     return offsets_found
 

@@ -6,7 +6,7 @@ The shell around `paging`, `searching`, `tailing` and `producing`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from threading import BoundedSemaphore
@@ -24,7 +24,14 @@ from console.messages.record_page import Place, RecordAtOffset, read_one, record
 from console.messages.searching import FINDS_MAX, Search, SearchEvent
 from console.messages.searching_back import BackwardSearch
 from console.messages.shown import WHOLE_BYTES, RecordShown
-from console.messages.tailing import LOOK_EVERY_S, Tail, TailEvent
+from console.messages.tailing import (
+    LOOK_EVERY_S,
+    OFFSETS_A_LOOK,
+    RECORDS_A_LOOK,
+    Tail,
+    TailEvent,
+    follow,
+)
 from console.messages.windows import Show, batches_in, read_windows
 from protocol.record_batch import CorruptBatch
 from protocol.records import Record
@@ -169,25 +176,35 @@ def _search(console: Console, ask: Ask) -> Iterator[SearchEvent]:
 
 
 def _tail(console: Console, ask: Ask) -> Iterator[TailEvent | None]:
-    """What comes in from now on; None while nothing does."""
+    """Yield the records that are written from now on; None while there are none.
+
+    A lost broker or leader does not end the tail: an event says that it waits.
+    """
+    matcher = matcher_asked(ask) if ask.text("q", "") or ask.text("filter", "") else None
+    wanted = None if matcher is None else matcher.finds
+    tail = Tail(RECORDS_A_LOOK if wanted is None else OFFSETS_A_LOOK)
+    yield from follow(partial(_looks, console, ask, tail, wanted), time.sleep)
+
+
+def _looks(
+    console: Console, ask: Ask, tail: Tail, wanted: Callable[[Record], bool] | None
+) -> Iterator[TailEvent | None]:
+    """Yield what the looks of a tail give over the console's connections to the present leaders."""
     topic, level = ask.text("topic"), level_of(ask)
     with console.cluster() as cluster:
         topics = cluster.led_topics([topic])
-
-        def ends() -> dict[int, int]:
-            return ends_of(cluster, topics, ask)
-
-        tail = Tail(
-            ends, partial(read_windows, cluster, topic, level=level, show=_show(console, topic))
-        )
-        yield TailEvent([], 0)  # from here on nothing is missed
-        told = time.monotonic()
+        ends = partial(ends_of, cluster, topics, ask)
+        show = _show(console, topic)
+        read = partial(read_windows, cluster, topic, level=level, show=show, wanted=wanted)
+        tail.begin(ends)
+        yield tail.look(ends, read) or TailEvent([], 0)  # the tail has a leader
+        said_at = time.monotonic()
         while True:
             time.sleep(LOOK_EVERY_S)
-            event = tail.look()
+            event = tail.look(ends, read)
             now = time.monotonic()
-            if event is not None or now - told >= _HEARTBEAT_EVERY_S:
-                told = now
+            if event is not None or now - said_at >= _HEARTBEAT_EVERY_S:
+                said_at = now
                 yield event
 
 

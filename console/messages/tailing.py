@@ -1,78 +1,120 @@
-"""What comes into a topic, as it comes: looks at its ends again and again.
+"""The live view: the records that are written to a topic, from the time when a tab opens it.
 
-A tab gets so many records a look at most, and the number of those that were passed over: a topic
-that is written faster than anybody can read floods neither the tab nor the broker.
+A look asks for the end of each partition and reads up to there. A look gives a limited number of
+records, and the number of those that were skipped: a topic that is written faster than a person can
+read floods neither the tab nor the broker. If a broker dies or a leader moves, the tail waits and
+then goes on from the offsets that it has, so that no record is lost or shown twice.
 
-Owns where each partition stands. Asks through `ends` and `read`.
+Owns the offset that each partition has reached. Asks through `ends` and `read`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from broker.config.start_error import StartError
 from client.place_offsets import Span
+from client.refusals import Leaderless
+from console.answers import ABSENT, Absent
 from console.messages.paging import Found, Read
 from console.messages.shown import RecordShown
 
 LOOK_EVERY_S = 0.3
 RECORDS_A_LOOK = 40
+OFFSETS_A_LOOK = 5_000
+"""The offsets that a look reads at most if it looks for matching records."""
+RETRY_EVERY_S = 0.5
+"""The pause after a lost connection or leader."""
 
 Ends = Callable[[], Mapping[int, int]]
-"""The end of each partition, now."""
+"""Returns the end offset of each partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class TailEvent:
-    """Records, the oldest first, and how many were passed over."""
+    """Records, the oldest first, and the number of those that were skipped.
+
+    `waiting`: the reason why the tail waits for a broker or a leader; records follow later.
+    """
 
     records: list[RecordShown]
     dropped: int
+    waiting: str | Absent = ABSENT
 
 
 class Tail:
-    """`tail.look()` again and again."""
+    """The offsets up to which a tab has the records of a topic."""
 
-    def __init__(self, ends: Ends, read: Read, most: int = RECORDS_A_LOOK) -> None:
-        self._ends = ends
-        self._read = read
+    def __init__(self, offsets_max: int = RECORDS_A_LOOK, most: int = RECORDS_A_LOOK) -> None:
+        """`offsets_max`: the offsets that a look reads; `most`: the records that it gives."""
+        self._at: dict[int, int] | None = None
+        self._offsets_max = offsets_max
         self._most = most
-        self._at = dict(ends())
 
-    def look(self) -> TailEvent | None:
-        """Return what came since the last look; None: nothing."""
-        ends = self._ends()
+    def begin(self, ends: Ends) -> None:
+        """Begin at the ends of the partitions, if the tail has not begun yet."""
+        if self._at is None:
+            self._at = dict(ends())
+
+    def look(self, ends: Ends, read: Read) -> TailEvent | None:
+        """Return the records since the last look; None if there are none.
+
+        After an exception of `ends` or `read`, the next look begins at the same offsets.
+        """
+        assert self._at is not None, "the tail has not begun"
+        now = ends()
         windows = {
             partition: Span(self._at.get(partition, 0), end)
-            for partition, end in ends.items()
+            for partition, end in now.items()
             if end > self._at.get(partition, 0)
         }
-        self._at |= ends
-        if not windows:
-            return None
+        event = self._event(windows, read) if windows else None
+        self._at |= now
+        return event
+
+    def _event(self, windows: Mapping[int, Span], read: Read) -> TailEvent | None:
         newest, dropped = self._newest(windows)
-        found = sorted(self._read(newest), key=_by_time)
+        found = sorted(read(newest), key=_by_time)
+        dropped += max(0, len(found) - self._most)
         if not found and not dropped:
             return None
-        return TailEvent([one.shown for one in found], dropped)
+        return TailEvent([one.shown for one in found[-self._most :]], dropped)
 
     def _newest(self, windows: Mapping[int, Span]) -> tuple[dict[int, Span], int]:
-        """So many offsets at the ends; each partition has its share of them."""
-        came = sum(span.last - span.first for span in windows.values())
-        if came <= self._most:
+        """Return the last offsets of the windows, at most `offsets_max`, and the number of the
+        others. Each partition has its share."""
+        all_offsets = sum(span.last - span.first for span in windows.values())
+        if all_offsets <= self._offsets_max:
             return dict(windows), 0
-        left, kept = self._most, {}
+        left, kept = self._offsets_max, {}
         in_order = sorted(windows.items(), key=_by_length)
         for number, (partition, (first, last)) in enumerate(in_order):
             share = min(last - first, max(left // (len(in_order) - number), 0))
             left -= share
             kept[partition] = Span(last - share, last)
-        return kept, came - self._most
+        return kept, all_offsets - self._offsets_max
 
 
-def _by_time(one: Found) -> tuple[int, int, int]:
-    return one.timestamp, one.partition, one.offset
+def follow(
+    looks: Callable[[], Iterator[TailEvent | None]], sleep: Callable[[float], None]
+) -> Iterator[TailEvent | None]:
+    """Yield the events of `looks()`, without an end.
+
+    If it loses a broker or a leader, yield an event with the reason, pause, and call `looks` again.
+    Other exceptions, such as Refused for a deleted topic, end the tail.
+    """
+    while True:
+        try:
+            yield from looks()
+        except (StartError, Leaderless) as error:
+            yield TailEvent([], 0, waiting=str(error))
+        sleep(RETRY_EVERY_S)
 
 
-def _by_length(one: tuple[int, Span]) -> int:
-    return one[1].last - one[1].first
+def _by_time(record: Found) -> tuple[int, int, int]:
+    return record.timestamp, record.partition, record.offset
+
+
+def _by_length(window: tuple[int, Span]) -> int:
+    return window[1].last - window[1].first

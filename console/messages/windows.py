@@ -18,26 +18,33 @@ from protocol.record_batch import CorruptBatch
 from protocol.records import Record, iterate_records
 
 FETCH_BYTES = 256 * 1024
-"""Of a partition, in one answer: a page is small, and a batch that is larger comes all the same."""
+"""The bytes of a partition in one Fetch response: a page is small. A larger batch is sent whole."""
 
 Show: TypeAlias = Callable[[int, Record], RecordShown]
-"""A partition and its record, as the page gets it."""
+"""Returns a partition's record as the page gets it."""
 
 
 def read_windows(
-    cluster: ClusterClient, topic: str, windows: Mapping[int, Span], level: int, show: Show
+    cluster: ClusterClient,
+    topic: str,
+    windows: Mapping[int, Span],
+    level: int,
+    show: Show,
+    wanted: Callable[[Record], bool] | None = None,
 ) -> list[Found]:
-    """The records in them. Raises Refused, StartError."""
+    """Return the records in the windows; only those for which `wanted` returns True, if it is set.
+    Raises Refused, StartError."""
     return [
         Found(partition, record.offset, record.timestamp, size_of(record), show(partition, record))
         for partition, record in records_in(cluster, topic, windows, level)
+        if wanted is None or wanted(record)
     ]
 
 
 def records_in(
     cluster: ClusterClient, topic: str, windows: Mapping[int, Span], level: int
 ) -> Iterator[tuple[int, Record]]:
-    """Each record in them with its partition, one after the other."""
+    """Yield each record in the windows with its partition. Raises Refused, StartError."""
     try:
         for batch in batches_in(cluster, topic, windows, level, FETCH_BYTES):
             for record in records_of(batch):
@@ -53,7 +60,8 @@ def batches_in(
     level: int,
     partition_bytes_max: int = PARTITION_BYTES_MAX,
 ) -> Iterator[Batch]:
-    """Each batch that reaches into them. Raises Refused, StartError, CorruptBatch."""
+    """Yield each batch that has an offset in the windows. Raises Refused, StartError,
+    CorruptBatch."""
     positions = {
         (topic, partition): ReadPosition(span.first, span.last)
         for partition, span in windows.items()
@@ -63,7 +71,7 @@ def batches_in(
 
 
 def records_of(batch: Batch) -> Iterator[Record]:
-    """Those of its records that were asked for."""
+    """Yield the records of a batch that are in the window."""
     for record in iterate_records(batch.data, batch.pos):
         if batch.first <= record.offset < batch.stop:
             yield record

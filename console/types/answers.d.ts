@@ -905,10 +905,12 @@ declare namespace Answer {
     lastOffset: number;
   }
 
-  /** Records, the oldest first, and how many were passed over. */
+  /** Records, the oldest first, and the number of those that were skipped. `waiting`: the reason
+   * why the tail waits for a broker or a leader; records follow later. */
   interface TailEvent {
     records: RecordShown[];
     dropped: number;
+    waiting?: string;
   }
 
   /** One topic. */

@@ -94,17 +94,22 @@ def test_a_search_and_no_more_than_so_many(console: Console) -> None:
     assert room.acquire(blocking=False)
 
 
-def test_a_tail(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    ends = iter([8, 8, 10])
+def grow(console: Console, *ends: int) -> None:
+    """Let partition 0 of the cluster have these end offsets, one after the other."""
+    coming = iter(ends)
 
     def growing(request: Any) -> ListOffsetsResponse:
         found = offsets_of(request)
-        found.topics[0].partitions[0].offset = next(ends)
+        found.topics[0].partitions[0].offset = next(coming)
         return found
 
     with console.cluster() as cluster:
         assert isinstance(cluster, ScriptedCluster)
         cluster.answers["ListOffsetsRequest"] = growing
+
+
+def test_a_tail(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    grow(console, 8, 8, 8, 10)
     monkeypatch.setattr(endpoints, "_HEARTBEAT_EVERY_S", 0.0)
     tail: Iterator[Any] = asked(console, "/api/topics/{topic}/tail")
     assert next(tail) == {"records": [], "dropped": 0}
@@ -112,3 +117,26 @@ def test_a_tail(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     event = next(tail)
     assert [one["offset"] for one in event["records"]] == [8, 9]
     tail.close()
+
+
+def test_a_tail_has_the_records_that_match(console: Console) -> None:
+    grow(console, 3, 3, 10)
+    tail: Iterator[Any] = asked(console, "/api/topics/{topic}/tail", q="i", parts="value")
+    assert next(tail) == {"records": [], "dropped": 0}
+    assert [one["offset"] for one in next(tail)["records"]] == [5, 8, 9]
+    tail.close()
+    with pytest.raises(BadAsk, match="parts must be some of"):
+        next(asked(console, "/api/topics/{topic}/tail", q="i", parts="other"))
+
+
+def test_a_record_and_its_batch(console: Console) -> None:
+    found = asked(
+        console, "/api/topics/{topic}/records/{partition}/{offset}", partition="0", offset="7"
+    )
+    assert found["record"]["value"] == {"text": "x" * 5000, "size": 5000}
+    assert (found["batch"]["base_offset"], found["batch"]["records"]) == (3, 7)
+    assert (found["previous"], found["next"], found["missing"]) == (6, 8, None)
+    with pytest.raises(BadAsk, match="the topic has no partition 9"):
+        asked(
+            console, "/api/topics/{topic}/records/{partition}/{offset}", partition="9", offset="7"
+        )
