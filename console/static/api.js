@@ -5,7 +5,7 @@
 import { useCallback, useEffect, useRef, useState } from "./vendor/preact.js";
 
 const NOTHING_YET = { data: null, error: null, loading: true };
-/** @type {Api.Heard} */
+/** @type {Omit<Api.Heard, "again">} */
 const SILENT = { error: null, done: false, open: false };
 
 /**
@@ -143,6 +143,7 @@ export function useGet(what, { every = 0 } = {}) {
  */
 export function useStream(what, onEvent) {
   const [state, set] = useState(SILENT);
+  const [turn, setTurn] = useState(0);
   const heard = useRef(onEvent);
   heard.current = onEvent;
   useEffect(() => {
@@ -152,7 +153,7 @@ export function useStream(what, onEvent) {
     /** @type {EventSource | null} */
     let source = null;
     let ended = false;
-    /** @param {Api.Heard} next */
+    /** @param {Omit<Api.Heard, "again">} next */
     function end(next) {
       ended = true;
       source?.close();
@@ -177,7 +178,7 @@ export function useStream(what, onEvent) {
             : (await response.json()).error;
           response.body?.cancel?.();
         } catch {
-          // nobody answers at all
+          // the console does not answer at all
         }
         end({ error: reason, done: true, open: false });
       };
@@ -198,6 +199,7 @@ export function useStream(what, onEvent) {
       document.removeEventListener("visibilitychange", look);
       source?.close();
     };
-  }, [what]);
-  return state;
+  }, [what, turn]);
+  const again = useCallback(() => setTurn((one) => one + 1), []);
+  return { ...state, again };
 }

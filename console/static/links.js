@@ -117,6 +117,27 @@ export function partitionSegments(name, partition, query) {
 }
 
 /**
+ * Return the query of an address.
+ *
+ * @param {string} hash
+ * @returns {Q}
+ */
+export function queryOf(hash) {
+  return Object.fromEntries(new URLSearchParams(hash.split("?")[1] ?? ""));
+}
+
+/**
+ * Return an address with changes of its query; null takes a value away.
+ *
+ * @param {string} hash
+ * @param {Api.Query} changes
+ */
+export function withQuery(hash, changes) {
+  const form = hash.split("?")[0] || "#/";
+  return path(form, { ...queryOf(hash), ...changes });
+}
+
+/**
  * Return the address of the navigation's item to which an address belongs.
  *
  * @param {string} hash

@@ -66,9 +66,9 @@ export const SECTIONS = [
 
 /** The view of an address, and its parameters; `q` is the query. */
 export function found(hash) {
-  const [address, query = ""] = hash.replace(/^#/, "").split("?");
+  const [address] = hash.replace(/^#/, "").split("?");
   const words = (address || "/").split("/").slice(1);
-  const q = Object.fromEntries(new URLSearchParams(query));
+  const q = links.queryOf(hash);
   for (const [form, view] of ROUTES) {
     const wanted = form.split("/").slice(1);
     if (wanted.length !== words.length) continue;

@@ -13,11 +13,12 @@ declare namespace Api {
     loading: boolean;
     again: () => void;
   }
-  /** How a stream is. */
+  /** The state of a stream; `again` starts it anew after it has ended. */
   interface Heard {
     error: string | null;
     done: boolean;
     open: boolean;
+    again: () => void;
   }
 }
 

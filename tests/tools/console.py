@@ -50,6 +50,18 @@ def running_console(
 
     The process runs in `folder`, to which the paths of `data` may be relative.
     """
+    with console_process(bootstrap, words, data, folder) as (link, _):
+        yield link
+
+
+@contextmanager
+def console_process(
+    bootstrap: str,
+    words: Sequence[str] = (),
+    data: Sequence[Path] = (),
+    folder: Path | None = None,
+) -> Iterator[tuple[str, int]]:
+    """Start a console as `running_console` does, and yield its link and the process's id."""
     command = ottla_command("console", "--bootstrap-server", bootstrap, "--port", "0", *words)
     for data_folder in data:
         command += ["--data", str(data_folder)]
@@ -70,7 +82,7 @@ def running_console(
                 break
         else:
             raise AssertionError(f"the console did not start: {''.join(lines)}")
-        yield lines[-1].rpartition(" ")[2].strip()
+        yield lines[-1].rpartition(" ")[2].strip(), process.pid
     finally:
         process.kill()
         process.communicate()
@@ -136,6 +148,15 @@ class Tab:
         """Return whether the whole page scrolls sideways."""
         wider = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
         return bool(self.page.evaluate(wider))
+
+    def heap_bytes(self) -> int:
+        """Collect the garbage of the page's JavaScript, and return the bytes that are left."""
+        session = self._context.new_cdp_session(self.page)
+        session.send("HeapProfiler.enable")
+        session.send("HeapProfiler.collectGarbage")
+        used: int = session.send("Runtime.getHeapUsage")["usedSize"]
+        session.detach()
+        return used
 
     def close(self) -> None:
         """Close the page; assert that no error is left."""

@@ -3,7 +3,7 @@
 // come.
 
 import { html, useEffect, useState } from "../vendor/preact.js";
-import { goTo } from "../address.js";
+import { goTo, useAddressSet } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
 import { Button, count, ErrorLine, Note, Page, Panel, Tabs } from "../parts/index.js";
@@ -30,7 +30,9 @@ function notRead(page) {
 export function Messages({ params, about }) {
   const { topic, q } = params;
   const [form, setForm] = useState(() => formOf(q));
-  const asked = JSON.stringify(q);
+  const { open: _open, cursor: _cursor, ...fields } = q;
+  const asked = JSON.stringify(fields);
+  const [open, onTurn] = useAddressSet("open");
   useEffect(() => setForm(formOf(q)), [asked]);
   const [again, setAgain] = useState(undefined);
   const [written, setWritten] = useState(null);
@@ -44,19 +46,22 @@ export function Messages({ params, about }) {
     goTo(links.messages(topic, queryOf(next)));
   }
 
-  let mode = q.q ? Search : List;
+  const isSearch = Boolean(q.q || q.filter);
+  let mode = isSearch ? Search : List;
   if (q.live) mode = Live;
   const common = {
     topic,
     q,
-    several: partitions.length > 1 && !q.partition,
+    several: partitions.length > 1 && !/^\d+$/.test(q.partition ?? ""),
+    open,
+    onTurn,
     label: `Records of ${topic}`,
     onAgain: about.writes ? (record) => setAgain(record) : undefined,
     written,
   };
   return html`<${Page} title=${topic} crumbs=${[["Topics", links.topics()]]} actions=${[
     about.writes && html`<${Button} onClick=${() => setAgain(null)}>Write a record<//>`,
-    html`<${Button} pressed=${Boolean(q.live)} onClick=${() => go({ live: !q.live, q: "" })}>
+    html`<${Button} pressed=${Boolean(q.live)} onClick=${() => go({ live: !q.live })}>
       ${q.live ? "Stop live view" : "Watch live"}
     <//>`,
   ]}>
@@ -65,7 +70,7 @@ export function Messages({ params, about }) {
       <${Choices} form=${form} setForm=${setForm} go=${go}
           partitions=${ends.data?.partitions ?? []} leftOut=${leftOut} />
     <//>
-    <${ErrorLine} error=${ends.error} />
+    <${ErrorLine} error=${ends.error} onAgain=${ends.again} />
     ${
       leftOut.length > 0 &&
       !q.partition &&
@@ -87,7 +92,7 @@ export function Messages({ params, about }) {
         }.
       <//>`
     }
-    ${!ends.error && html`<${mode} key=${mode.name + (q.live || q.q ? asked : "")} ...${common} />`}
+    ${!ends.error && html`<${mode} key=${mode.name + (q.live || isSearch ? asked : "")} ...${common} />`}
     ${
       again !== undefined &&
       html`<${Produce} topic=${topic} partitions=${partitions} record=${again}

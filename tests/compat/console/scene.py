@@ -28,6 +28,8 @@ from confluent_kafka.admin import (
 ORDERS, PAYMENTS, CUSTOMERS = "orders", "payments", "customers"
 LAGGING, STEADY = "invoices", "shipping"
 HOSTILE = '<img src=x onerror="window.bad=1">\u202e\x00'
+TRICKLE_FIRST = 1_000_000
+"""The number before that of the first order of `trickle`."""
 _CITIES = ("Tallinn", "Porto", "Kyoto", "Quito", "Oslo", "Accra")
 
 
@@ -87,7 +89,7 @@ def trickle(bootstrap: str, per_second: int) -> Iterator[None]:
     def send() -> None:
         random_ = random.Random(8)
         producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
-        number, started_s = 1_000_000, time.monotonic()
+        number, started_s = TRICKLE_FIRST, time.monotonic()
         while not ended.wait(0.1):
             wave = 1 + math.sin((time.monotonic() - started_s) * math.tau / 60) / 3
             for _ in range(round(per_second / 10 * wave)):

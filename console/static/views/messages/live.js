@@ -1,10 +1,11 @@
 // @ts-check
-// Records as they come.
+// Records as they are written.
 
-import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { html, useCallback, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { path, useStream } from "../../api.js";
-import { Badge, Button, count, Empty, ErrorLine, Panel, plural } from "../../parts/index.js";
-import { Records } from "../record/rows.js";
+import { Badge, Button, count, Empty, ErrorLine, Note, Panel, plural } from "../../parts/index.js";
+import { idOf, Records } from "../record/rows.js";
+import { searchOf } from "./query.js";
 
 const LIVE_KEPT = 200;
 const SCROLLED = 160;
@@ -12,19 +13,15 @@ const SCROLLED = 160;
 /** @param {{ topic: string, q: Q, [rest: string]: any }} props */
 export function Live({ topic, q, ...rest }) {
   const [records, setRecords] = useState(/** @type {Answer.RecordShown[]} */ ([]));
+  const [open, setOpen] = useState(/** @type {Set<string>} */ (new Set()));
   const [held, setHeld] = useState(false);
-  const [scrolled, setScrolled] = useState(false);
+  const [scrolled, setScrolled] = useScrolled();
   const [waiting, setWaiting] = useState(0);
-  const [counts, setCounts] = useState({ seen: 0, dropped: 0 });
+  const [counts, setCounts] = useState({ dropped: 0, trouble: "" });
   const buffer = useRef(/** @type {Answer.RecordShown[]} */ ([]));
-  const isPaused = held || scrolled;
+  const isPaused = held || scrolled || open.size > 0;
   const paused = useRef(false);
   paused.current = isPaused;
-  useEffect(() => {
-    const look = () => setScrolled(scrollY > SCROLLED);
-    addEventListener("scroll", look, { passive: true });
-    return () => removeEventListener("scroll", look);
-  }, []);
   function show() {
     const fresh = buffer.current.reverse();
     buffer.current = [];
@@ -34,31 +31,43 @@ export function Live({ topic, q, ...rest }) {
   useEffect(() => {
     if (!isPaused) show();
   }, [isPaused]);
-  const { error, open } = useStream(
-    path("/api/topics/{}/tail", topic, { partition: q.partition, uncommitted: q.uncommitted }),
-    (event) => {
-      let dropped = event.dropped;
-      buffer.current.push(...event.records);
-      if (buffer.current.length > LIVE_KEPT) {
-        dropped += buffer.current.length - LIVE_KEPT;
-        buffer.current.splice(0, buffer.current.length - LIVE_KEPT);
-      }
-      setCounts((before) => ({
-        seen: before.seen + event.records.length,
-        dropped: before.dropped + dropped,
-      }));
-      if (paused.current) setWaiting(buffer.current.length);
-      else show();
-    },
-  );
-  let state = open ? ["good", "live"] : ["", "connecting"];
-  if (error) state = ["bad", "ended"];
-  else if (isPaused) state = ["warn", "paused"];
+  const turn = useCallback((/** @type {string} */ id) => setOpen((ids) => turned(ids, id)), []);
+  const stream = useStream(path("/api/topics/{}/tail", topic, tailOf(q)), (event) => {
+    let dropped = event.dropped;
+    buffer.current.push(...event.records);
+    if (buffer.current.length > LIVE_KEPT) {
+      dropped += buffer.current.length - LIVE_KEPT;
+      buffer.current.splice(0, buffer.current.length - LIVE_KEPT);
+    }
+    setCounts((before) => ({
+      dropped: before.dropped + dropped,
+      trouble: event.waiting ?? "",
+    }));
+    if (paused.current) setWaiting(buffer.current.length);
+    else show();
+  });
+  function resume() {
+    setHeld(false);
+    setOpen(new Set());
+    scrollTo(0, 0);
+    setScrolled(false);
+  }
+  function clear() {
+    setRecords((before) => before.filter((record) => open.has(idOf(record))));
+  }
+  const [kind, state] = stateOf(stream, isPaused, counts.trouble);
   return html`
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${stream.error} onAgain=${stream.again} />
+    ${
+      counts.trouble &&
+      !stream.error &&
+      html`<${Note} kind="warn">
+        Waiting for the cluster; the live view then continues at the next record. ${counts.trouble}
+      <//>`
+    }
     <${Panel} inside=${false} label="Live" title=${html`<span class="row">
-      <${Badge} kind=${state[0]}>${state[1]}<//>
-      <span>${plural(records.length, "record")}</span>
+      <${Badge} kind=${kind}>${state}<//>
+      <span>${plural(records.length, q.q || q.filter ? "matching record" : "record")}</span>
     </span>`} actions=${html`
       ${
         counts.dropped > 0 &&
@@ -67,27 +76,76 @@ export function Live({ topic, q, ...rest }) {
         </span>`
       }
       <${Button} pressed=${held} onClick=${() => setHeld(!held)}>${held ? "Resume" : "Pause"}<//>
-      <${Button} onClick=${() => setRecords([])}>Clear<//>
+      <${Button} onClick=${clear}>Clear<//>
     `}>
       ${
         isPaused &&
         html`<div class="paused" role="status">
-          ${waiting ? `${plural(waiting, "new record")} waiting` : "Paused"}
-          <${Button} onClick=${() => {
-            setHeld(false);
-            scrollTo(0, 0);
-            setScrolled(false);
-          }}>${waiting ? "Show new records" : "Resume"}<//>
+          ${pausedWords(waiting, open.size)}
+          <${Button} onClick=${resume}>${waiting ? "Show new records" : "Resume"}<//>
         </div>`
       }
       ${
         records.length === 0
           ? html`<${Empty} title="Waiting for records">
-              New records of ${topic} appear here.
+              New records of ${topic} ${q.q || q.filter ? "that match the search " : ""}appear here.
             <//>`
           : html`<${Records} topic=${topic} records=${records} uncommitted=${q.uncommitted}
-                ...${rest} />`
+                ...${rest} open=${open} onTurn=${turn} />`
       }
     <//>
   `;
+}
+
+/** Return whether the page is scrolled down, and a function that sets this. */
+function useScrolled() {
+  const [scrolled, setScrolled] = useState(false);
+  useEffect(() => {
+    const look = () => setScrolled(scrollY > SCROLLED);
+    addEventListener("scroll", look, { passive: true });
+    return () => removeEventListener("scroll", look);
+  }, []);
+  return /** @type {const} */ ([scrolled, setScrolled]);
+}
+
+/**
+ * The query of the endpoint: the partitions, and what a record must match.
+ *
+ * @param {Q} q
+ */
+function tailOf(q) {
+  return { partition: q.partition, uncommitted: q.uncommitted, ...searchOf(q) };
+}
+
+/**
+ * @param {Set<string>} ids
+ * @param {string} id
+ */
+function turned(ids, id) {
+  const after = new Set(ids);
+  if (!after.delete(id)) after.add(id);
+  return after;
+}
+
+/**
+ * The badge of the live view: its kind and its word.
+ *
+ * @param {Api.Heard} stream
+ * @param {boolean} isPaused
+ * @param {string} trouble
+ */
+function stateOf(stream, isPaused, trouble) {
+  if (stream.error) return ["bad", "ended"];
+  if (trouble) return ["warn", "waiting"];
+  if (isPaused) return ["warn", "paused"];
+  return stream.open ? ["good", "live"] : ["", "connecting"];
+}
+
+/**
+ * @param {number} waiting
+ * @param {number} opened
+ */
+function pausedWords(waiting, opened) {
+  const why = opened ? `Paused while ${plural(opened, "record")} stands open` : "Paused";
+  return waiting ? `${why}: ${plural(waiting, "new record")} waiting` : why;
 }

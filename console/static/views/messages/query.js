@@ -1,7 +1,7 @@
 // @ts-check
-// What the form of the messages says, as a query of the address, and back.
+// The form of the page of messages as a query of the address, and back.
 
-import { plural } from "../../parts/words.js";
+import { count, plural } from "../../parts/words.js";
 
 export const PLACES = [
   ["newest", "Newest"],
@@ -30,6 +30,7 @@ export function formOf(q) {
     earlier: from !== "" && q.order !== "oldest",
     partition: q.partition ?? "",
     q: q.q ?? "",
+    filter: q.filter ?? "",
     live: Boolean(q.live),
     regex: Boolean(q.regex),
     case: Boolean(q.case),
@@ -51,17 +52,14 @@ export function queryOf(form) {
     partition: form.partition,
     from,
     order: orderOf(form, from),
-    q: form.live ? null : form.q,
+    q: form.q,
     live: form.live ? 1 : null,
     uncommitted: form.uncommitted ? 1 : null,
-    ...(form.q && !form.live
-      ? {
-          regex: form.regex ? 1 : null,
-          case: form.case ? 1 : null,
-          parts: form.parts,
-          finds: form.finds,
-        }
+    filter: form.filter,
+    ...(form.q
+      ? { regex: form.regex ? 1 : null, case: form.case ? 1 : null, parts: form.parts }
       : {}),
+    ...(form.q || form.filter ? { finds: form.finds } : {}),
   };
 }
 
@@ -78,7 +76,16 @@ function fromOf({ place, offset, moment }) {
 }
 
 /**
- * What a page of records is, of `held` offsets.
+ * The part of a query that says which records match: that of a search, a live view or an export.
+ *
+ * @param {Q} q
+ */
+export function searchOf({ q, regex, case: withCase, parts, filter }) {
+  return { q, regex, case: withCase, parts, filter };
+}
+
+/**
+ * The title of a page of records, of `held` offsets.
  *
  * @param {Q} q
  * @param {any} shown
@@ -87,6 +94,7 @@ function fromOf({ place, offset, moment }) {
 export function title(q, shown, held) {
   const of = `of ${plural(held, "offset")}`;
   const isForward = q.order === "oldest";
+  if (q.cursor) return `${count(shown)} ${isForward ? "later" : "older"} records, ${of}`;
   if (q.from)
     return `${plural(shown, "record")} ${isForward ? "from" : "before"} the start position, ${of}`;
   return isForward ? `The oldest ${shown} ${of}` : `The newest ${shown} ${of}`;

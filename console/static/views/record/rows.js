@@ -1,64 +1,32 @@
 // @ts-check
 // The rows of a list of records, each of which opens.
 
-import { html, useMemo, useState } from "../../vendor/preact.js";
+import { html, useMemo } from "../../vendor/preact.js";
 import * as links from "../../links.js";
 import { Badge, ago, bytes, count, time } from "../../parts/index.js";
 import { Line } from "./line.js";
 import { Opened } from "./opened.js";
 
 /**
- * Rows of records, each of which opens. `onAgain(record)`: send it again; none: it may not.
+ * The name of a record in a set of open records, and in the address: `PARTITION:OFFSET`.
+ *
+ * @param {Answer.RecordShown} record
+ */
+export function idOf(record) {
+  return `${record.partition}:${record.offset}`;
+}
+
+/**
+ * A table of records. `open` has the ids of the open records; `onTurn(id)` opens or closes one.
+ * `several`: the records are of several partitions. `onAgain(record)` sends a record again; without
+ * it there is no button for that.
  *
  * @param {{
  *   topic: string, records: Answer.RecordShown[], several: boolean, uncommitted: any,
- *   onAgain: Call, label: string,
+ *   open: Set<string>, onTurn: Call, onAgain: Call, label: string,
  * }} props
  */
-export function Records({ topic, records, several, uncommitted, onAgain, label }) {
-  const [open, setOpen] = useState(() => new Set());
-  function turn(id) {
-    setOpen((before) => {
-      const after = new Set(before);
-      if (!after.delete(id)) after.add(id);
-      return after;
-    });
-  }
-  // A row that is as it was is not looked at again: hundreds of them stand while new ones come.
-  const closed = useMemo(() => new WeakMap(), [several]);
-  function line(one, id, isOpen) {
-    const known = isOpen ? undefined : closed.get(one);
-    if (known) return known;
-    const made = html`<tr key=${id} class="line ${isOpen ? "is-open" : ""}" onClick=${(event) =>
-      event.target.closest("button, a") || getSelection()?.toString() || turn(id)}>
-      <td>
-        <button type="button" class="fold" aria-expanded=${isOpen}
-            aria-label="Record ${one.partition}-${one.offset}" onClick=${() => turn(id)}>
-          ${isOpen ? "▾" : "▸"}
-        </button>
-      </td>
-      ${several && html`<td class="number">${one.partition}</td>`}
-      <td class="number">
-        <a href=${links.record(topic, one.partition, one.offset, { uncommitted })}>
-          ${count(one.offset)}
-        </a>
-      </td>
-      <td class="nowrap" title=${ago(one.timestamp)}>${time(one.timestamp)}</td>
-      <td class="key"><${Line} data=${one.decoded?.key ?? one.key} what="key" /></td>
-      <td class="value">
-        ${
-          one.value === null
-            ? html`<${Badge} kind="warn" plain title="Null value: compaction deletes the key">
-                ${one.key === null ? "null" : "tombstone"}
-              <//>`
-            : html`<${Line} data=${one.decoded?.value ?? one.value} what="value" />`
-        }
-      </td>
-      <td class="number">${bytes(one.size)}</td>
-    </tr>`;
-    if (!isOpen) closed.set(one, made);
-    return made;
-  }
+export function Records({ topic, records, several, uncommitted, open, onTurn, onAgain, label }) {
   return html`<div class="table-box">
     <table class="data records" aria-label=${label}>
       <thead>
@@ -73,15 +41,17 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
         </tr>
       </thead>
       <tbody>
-        ${records.flatMap((one) => {
-          const id = `${one.partition}:${one.offset}`;
+        ${records.flatMap((record) => {
+          const id = idOf(record);
           const isOpen = open.has(id);
-          if (!isOpen) return [line(one, id, isOpen)];
+          const row = html`<${Row} key=${id} topic=${topic} record=${record} isOpen=${isOpen}
+              several=${several} uncommitted=${uncommitted} onTurn=${onTurn} />`;
+          if (!isOpen) return [row];
           return [
-            line(one, id, isOpen),
+            row,
             html`<tr key="${id}+" class="more">
               <td colspan=${several ? 7 : 6}>
-                <${Opened} topic=${topic} record=${one} uncommitted=${uncommitted}
+                <${Opened} topic=${topic} record=${record} uncommitted=${uncommitted}
                     onAgain=${onAgain} />
               </td>
             </tr>`,
@@ -90,4 +60,49 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
       </tbody>
     </table>
   </div>`;
+}
+
+/**
+ * A record in one line. It is drawn again only if its own properties change: hundreds of rows stay
+ * while new ones come.
+ *
+ * @param {{
+ *   topic: string, record: Answer.RecordShown, isOpen: boolean, several: boolean, uncommitted: any,
+ *   onTurn: Call,
+ * }} props
+ */
+function Row({ topic, record, isOpen, several, uncommitted, onTurn }) {
+  return useMemo(
+    () => html`<tr class="line ${isOpen ? "is-open" : ""}" onClick=${(event) =>
+      event.target.closest("button, a") || getSelection()?.toString() || onTurn(idOf(record))}>
+      <td>
+        <button type="button" class="fold" aria-expanded=${isOpen}
+            aria-label="Record ${record.partition}-${record.offset}"
+            onClick=${() => onTurn(idOf(record))}>
+          ${isOpen ? "▾" : "▸"}
+        </button>
+      </td>
+      ${several && html`<td class="number">${record.partition}</td>`}
+      <td class="number">
+        <a href=${links.record(topic, record.partition, record.offset, { uncommitted })}
+            aria-label="Offset ${record.offset} of partition ${record.partition}">
+          ${count(record.offset)}
+        </a>
+      </td>
+      <td class="nowrap" title=${ago(record.timestamp)}>${time(record.timestamp)}</td>
+      <td class="key"><${Line} data=${record.decoded?.key ?? record.key} what="key" /></td>
+      <td class="value"><${Value} record=${record} /></td>
+      <td class="number">${bytes(record.size)}</td>
+    </tr>`,
+    [topic, record, isOpen, several, uncommitted, onTurn],
+  );
+}
+
+/** @param {{ record: Answer.RecordShown }} props */
+function Value({ record }) {
+  if (record.value !== null)
+    return html`<${Line} data=${record.decoded?.value ?? record.value} what="value" />`;
+  return html`<${Badge} kind="warn" plain title="Null value: compaction deletes the key">
+    ${record.key === null ? "null" : "tombstone"}
+  <//>`;
 }

@@ -40,3 +40,13 @@ test("an address belongs to an item of the navigation", () => {
   assert.equal(links.sectionOf("#/?x=1"), links.overview());
   assert.equal(links.sectionOf("#/topics/t/messages?q=1"), links.topics());
 });
+
+test("a value in the query is changed, and the others stay", () => {
+  assert.equal(
+    links.withQuery("#/topics?filter=a", { sort: "-Size" }),
+    "#/topics?filter=a&sort=-Size",
+  );
+  assert.equal(links.withQuery("#/topics/a%2Fb?filter=a", { filter: null }), "#/topics/a%2Fb");
+  assert.equal(links.withQuery("", { q: "x" }), "#/?q=x");
+  assert.deepEqual(links.queryOf("#/t?q=a%3Fb&open=1%3A2"), { q: "a?b", open: "1:2" });
+});

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { formOf, queryOf, title } from "../../../../console/static/views/messages/query.js";
+import {
+  formOf,
+  queryOf,
+  searchOf,
+  title,
+} from "../../../../console/static/views/messages/query.js";
 
 /** A query without what the address leaves out. */
 function asked(form) {
@@ -25,6 +30,7 @@ for (const q of [
   { q: "error", regex: "1", case: "1", parts: "key", finds: "oldest" },
   { live: "1", partition: "2" },
   { uncommitted: "1" },
+  { filter: "offset > 3", finds: "oldest" },
 ])
   test(`the form says what the address said: ${new URLSearchParams(q)}`, () => {
     const again = asked(formOf(q));
@@ -48,10 +54,17 @@ test("a moment that is none is left out", () => {
   assert.equal(queryOf(form).from, null);
 });
 
-test("a live view searches nothing", () => {
+test("a live view has the fields of a search", () => {
   const query = queryOf({ ...formOf({ q: "error", regex: "1" }), live: true });
-  assert.equal(query.q, null);
-  assert.ok(!("regex" in query));
+  assert.deepEqual([query.q, query.regex, query.live], ["error", 1, 1]);
+  const q = { q: "error", case: "1", parts: "key", filter: "x", from: "3", live: "1" };
+  assert.deepEqual(searchOf(q), {
+    q: "error",
+    regex: undefined,
+    case: "1",
+    parts: "key",
+    filter: "x",
+  });
 });
 
 test("a page says which records it has", () => {
@@ -62,5 +75,7 @@ test("a page says which records it has", () => {
     title({ from, order: "oldest" }, 2, 9),
     "2 records from the start position, of 9 offsets",
   );
+  assert.equal(title({ cursor: "0:3" }, 50, 1234), "50 older records, of 1,234 offsets");
+  assert.equal(title({ cursor: "0:3", order: "oldest" }, 5, 9), "5 later records, of 9 offsets");
   assert.equal(title({ from }, 1, 9), "1 record before the start position, of 9 offsets");
 });
