@@ -1,7 +1,8 @@
 // @ts-check
 // Groups: who they are, how far behind, since when.
 
-import { html, useState } from "../vendor/preact.js";
+import { html } from "../vendor/preact.js";
+import { useAddressState } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
@@ -37,17 +38,17 @@ const STATES = {
   notready: "warn",
 };
 
-/** @param {{ params: Params }} props */
-export function Groups({ params }) {
-  const [word, setWord] = useState(params.q.q ?? "");
-  const [sort, setSort] = useState("lag");
-  const [from, setFrom] = useState(0);
+export function Groups() {
+  const [word, setWord] = useAddressState("q");
+  const [sort, setSort] = useAddressState("sort", "lag");
+  const [start, setStart] = useAddressState("from", "0");
+  const from = Number(start) || 0;
   const { data, error } = useGet(path("/api/groups", { q: word, sort, from, count: PAGE }), {
     every: EVERY_MS,
   });
   function search(next) {
     setWord(next);
-    setFrom(0);
+    setStart("0");
   }
   return html`<${Page} title="Groups"
       about="Consumer groups, their lag, and since when they are behind."
@@ -76,7 +77,7 @@ export function Groups({ params }) {
                 ${!word && "A group appears here after its first member joins or commits offsets."}
               <//>`} />
         <//>
-        <${Pages} from=${from} count=${data.count} onMove=${setFrom} />
+        <${Pages} from=${from} count=${data.count} onMove=${(/** @type {number} */ at) => setStart(String(at))} />
       `
     }
   <//>`;
