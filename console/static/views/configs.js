@@ -2,7 +2,7 @@
 // Configs: what is set, where it comes from, what it means; and changing it.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
-import { goTo } from "../address.js";
+import { goTo, useAddressFlag, useAddressState } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
@@ -41,27 +41,27 @@ const ABOUT = "Configs of brokers, topics, groups and client metrics: value, sou
 /** @param {{ params: Params, about: Partial<Answer.About> }} props */
 export function Configs({ params, about }) {
   const [kind, called] = KINDS.find(([one]) => one === params.q.kind) ?? KINDS[0];
-  const { data: known, error } = useGet("/api/configs/resources");
+  const { data: known, error, again } = useGet("/api/configs/resources");
   const names = known?.[kind] ?? [];
   const name =
     params.q.name ?? (kind === "broker" ? names.find((one) => one !== "all") : names[0]) ?? null;
-  const [word, setWord] = useState("");
-  const [changed, setChanged] = useState(true);
+  const [word, setWord] = useAddressState("q");
+  const [changed, setChanged] = useAddressFlag("changed", true);
   return html`<${Page} title="Configs" about=${ABOUT} actions=${html`
     <${SearchBox} label="Find a config" value=${word} onInput=${setWord} />
     <${Check} label="Changed only" checked=${changed} onChange=${setChanged} />
   `}>
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${again} />
     <div class="config-choice">
       <nav class="tabs" aria-label="Resource type">
         ${KINDS.map(
           ([one, title]) =>
-            html`<a href=${links.configs({ kind: one })} aria-current=${one === kind ? "page" : undefined}>
+            html`<a href=${links.configs({ ...params.q, kind: one, name: null })} aria-current=${one === kind ? "page" : undefined}>
               ${title}
             </a>`,
         )}
       </nav>
-      ${names.length > 0 && html`<${Names} kind=${kind} names=${names} name=${name} />`}
+      ${names.length > 0 && html`<${Names} q=${params.q} kind=${kind} names=${names} name=${name} />`}
     </div>
     ${!known && !error && html`<${Waiting} />`}
     ${known?.absent[kind] && html`<${Note}>${known.absent[kind]}<//>`}
@@ -79,14 +79,14 @@ export function Configs({ params, about }) {
   <//>`;
 }
 
-/** @param {{ kind: string, names: any, name: string }} props */
-function Names({ kind, names, name }) {
+/** @param {{ q: Q, kind: string, names: any, name: string }} props */
+function Names({ q, kind, names, name }) {
   if (kind === "broker") {
     return html`<div class="row" role="group" aria-label="Broker">
       ${names.map(
         (one) =>
           html`<a class="button ${one === name ? "chosen" : ""}"
-              aria-current=${one === name ? "true" : undefined} href=${links.configs({ kind, name: one })}>
+              aria-current=${one === name ? "true" : undefined} href=${links.configs({ ...q, kind, name: one })}>
             ${one === "all" ? "all brokers" : `broker ${one}`}
           </a>`,
       )}
@@ -96,7 +96,7 @@ function Names({ kind, names, name }) {
     <span class="hidden-text">Name</span>
     <input class="names" list="config-names" key=${name} value=${name} onChange=${(event) =>
       names.includes(event.target.value) &&
-      goTo(links.configs({ kind, name: event.target.value }))} />
+      goTo(links.configs({ ...q, kind, name: event.target.value }))} />
     <datalist id="config-names">
       ${names.slice(0, 2000).map((one) => html`<option value=${one} />`)}
     </datalist>
@@ -112,7 +112,7 @@ function Resource({ kind, name, word, changed, writes, onAll }) {
   const { data, error, again } = useGet(path("/api/configs", { kind, name }));
   const [edited, setEdited] = useState(null);
   const rows = useMemo(() => chosen(data?.rows ?? [], word, changed), [data, word, changed]);
-  if (error) return html`<${ErrorLine} error=${error} />`;
+  if (error) return html`<${ErrorLine} error=${error} onAgain=${again} />`;
   if (!data) return html`<${Waiting} />`;
   const canAdd = writes && (kind === "client-metrics" || kind === "group" || name === "all");
   const hidden = changed && !word ? data.rows.filter((one) => one.is_default).length : 0;
