@@ -52,7 +52,7 @@ function App() {
     <a class="skip" href="#title" onClick=${skip}>Skip to the content</a>
     <${Side} here=${here} isOpen=${isOpen} about=${about.data} />
     <main class="main">
-      <${ErrorLine} error=${about.error} />
+      <${ErrorLine} error=${about.error} onAgain=${about.again} />
       <${Safe} key=${key}>
         ${
           view

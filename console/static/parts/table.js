@@ -2,22 +2,24 @@
 // A table that stays quick with ten thousand rows: only those in sight are in the page.
 
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
+import { useAddressState } from "../address.js";
 
 const ROW = 37;
 const AHEAD = 12;
 const ALL = 200;
 
 /**
- * `sort`: the name of the column, "-" in front for descending. `empty`: what stands there without
- * rows.
+ * `sort`: the name of the column by which the rows are sorted first, "-" in front for descending.
+ * `sortName`: the name of the order in the address. `empty`: what stands there without rows.
  *
  * @param {{
- *   columns: Column<any>[], rows: any[], id: (row: any) => any, sort?: string, label: string,
+ *   columns: Column<any>[], rows: any[], id: (row: any) => any, sort?: string, sortName?: string,
+ *   label: string,
  *   empty?: any, onRow?: Call, selected?: any,
  * }} props
  */
-export function Table({ columns, rows, id, sort: first, label, empty = null, onRow, selected }) {
-  const [sort, setSort] = useState(first ?? null);
+export function Table({ columns, rows, id, sort: first, sortName, label, empty = null, onRow, selected }) {
+  const [sort, setSort] = useAddressState(sortName ?? null, first ?? "");
   const box = useRef(null);
   const [seen, setSeen] = useState({ from: 0, to: ALL });
   const sorted = useMemo(() => inOrder(rows, columns, sort), [rows, sort, columns]);
@@ -72,8 +74,8 @@ export function Table({ columns, rows, id, sort: first, label, empty = null, onR
 
 /**
  * @param {Column<any>} column
- * @param {string | null} sort
- * @param {(sort: string | null) => void} setSort
+ * @param {string} sort
+ * @param {(sort: string) => void} setSort
  */
 function head(column, sort, setSort) {
   const kind = column.number ? "number" : "";
@@ -86,7 +88,7 @@ function head(column, sort, setSort) {
   const down = sort === `-${column.name}`;
   function turn() {
     if (up) setSort(`-${column.name}`);
-    else if (down) setSort(column.number ? column.name : null);
+    else if (down) setSort(column.number ? column.name : "");
     else setSort(column.number ? `-${column.name}` : column.name);
   }
   /** @type {[string | undefined, string]} */
@@ -101,7 +103,7 @@ function head(column, sort, setSort) {
 /**
  * @param {any[]} rows
  * @param {Column<any>[]} columns
- * @param {string | null} sort
+ * @param {string} sort
  */
 function inOrder(rows, columns, sort) {
   if (!sort) return rows;

@@ -2,6 +2,7 @@
 // Who may come in, what they may do, and how much: users, ACLs, quotas, tokens.
 
 import { html, useState } from "../vendor/preact.js";
+import { useAddressState } from "../address.js";
 import { path, post, useGet } from "../api.js";
 import {
   Badge,
@@ -24,7 +25,7 @@ const NO_ACL =
 
 /** @param {{ about: Partial<Answer.About> }} props */
 export function Access({ about }) {
-  const [word, setWord] = useState("");
+  const [word, setWord] = useAddressState("q");
   const { data, error, again } = useGet(path("/api/access", { q: word }));
   const [dialog, setDialog] = useState(null);
   const [said, setSaid] = useState(null);
@@ -38,7 +39,7 @@ export function Access({ about }) {
       about="SCRAM users, ACLs, quotas and delegation tokens."
       actions=${html`<${SearchBox} label="Find a user or a topic" value=${word}
           onInput=${setWord} />`}>
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${again} />
     ${said && html`<div role="status"><${Note}>${said}<//></div>`}
     ${!data && !error && html`<${Waiting} />`}
     ${

@@ -36,7 +36,10 @@ export function Flow() {
   const start = useGet("/api/flow");
   const here = start.data && start.data.why === null;
   return html`<${Page} title="How a record flows" about=${ABOUT}>
-    <${ErrorLine} error=${start.error ?? about.error} />
+    <${ErrorLine} error=${start.error ?? about.error} onAgain=${() => {
+      start.again();
+      about.again();
+    }} />
     ${start.loading && html`<${Waiting} />`}
     ${start.data && !here && html`<${Away} why=${start.data.why} />`}
     ${here && about.data && html`<${Traced} start=${start.data} writes=${about.data.writes} />`}
@@ -77,7 +80,7 @@ function Traced({ start, writes }) {
   const [, again] = useReducer((one) => one + 1, 0);
   const [chosen, choose] = useState(null);
   const [trouble, setTrouble] = useState(null);
-  const { error } = useStream("/api/flow/live", (event) => {
+  const { error, again: restart } = useStream("/api/flow/live", (event) => {
     const isTrouble = "error" in event;
     setTrouble(isTrouble ? event.error : null);
     if (!isTrouble) take(kept.current, event);
@@ -88,7 +91,7 @@ function Traced({ start, writes }) {
   const shown = traces.get(chosen) ?? list.find((one) => one.api === "Produce") ?? list[0] ?? null;
   const silent = (nodes ?? []).filter((one) => one.why !== null);
   return html`
-    <${ErrorLine} error=${error ?? trouble} />
+    <${ErrorLine} error=${error ?? trouble} onAgain=${error && restart} />
     <${Sender} start=${start} writes=${writes} onSent=${() => choose(null)} />
     ${silent.map(
       (one) =>

@@ -123,11 +123,11 @@ function since(row, ms) {
 
 /** @param {{ epoch: number | undefined }} props */
 function Epochs({ epoch }) {
-  const { data, error } = useGet(
+  const { data, error, again } = useGet(
     epoch === undefined ? null : path("/api/quorum/epochs", { epoch }),
   );
   return html`<${Panel} title="Epochs" inside=${false}>
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${again} />
     ${
       data &&
       (data.rows.length === 0

@@ -2,6 +2,7 @@
 // The metadata log's records, the newest first, as they come.
 
 import { html, useCallback, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
+import { useAddressFlag, useAddressState } from "../address.js";
 import { path, useStream } from "../api.js";
 import {
   Badge,
@@ -19,8 +20,8 @@ import {
 const RECORDS_MAX = 400;
 
 export function Records() {
-  const [noops, setNoops] = useState(false);
-  const [word, setWord] = useState("");
+  const [noops, setNoops] = useAddressFlag("noops");
+  const [word, setWord] = useAddressState("q");
   const [open, setOpen] = useState(null);
   const rows = useRef(/** @type {Answer.MetadataRecord[]} */ ([]));
   const [about, setAbout] = useState(
@@ -30,7 +31,7 @@ export function Records() {
     }),
   );
   const [turn, again] = useReducer((one) => one + 1, 0);
-  const { error } = useStream(path("/api/quorum/records", { noops: noops ? 1 : null }), (event) => {
+  const { error, again: restart } = useStream(path("/api/quorum/records", { noops: noops ? 1 : null }), (event) => {
     if (event.absent) setAbout({ source: null, absent: event.absent });
     if (event.source) {
       rows.current = [];
@@ -63,7 +64,7 @@ export function Records() {
       <${Check} label="Show no-op records" checked=${noops} onChange=${setNoops} />
     `
   }>
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${restart} />
     ${
       about.absent && html`<${Empty} title="Metadata records are not available">${about.absent}<//>`
     }

@@ -2,6 +2,7 @@
 // Brokers × partitions: which replica is where and in sync, live while a node dies.
 
 import { html, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
+import { useAddressFlag, useAddressState } from "../address.js";
 import { useStream } from "../api.js";
 import {
   Check,
@@ -21,15 +22,14 @@ import { FRESH_MS, Rows } from "./replica_rows.js";
 
 const EVENTS_MAX = 300;
 
-/** @param {{ params: Params }} props */
-export function Replicas({ params }) {
-  const [word, setWord] = useState(params.q.topic ?? "");
-  const [internal, setInternal] = useState(false);
-  const [lacking, setLacking] = useState(false);
+export function Replicas() {
+  const [word, setWord] = useAddressState("topic");
+  const [internal, setInternal] = useAddressFlag("internal");
+  const [lacking, setLacking] = useAddressFlag("problems");
   const state = useRef(empty());
   const [turn, again] = useReducer((one) => one + 1, 0);
   const [trouble, setTrouble] = useState(null);
-  const { error } = useStream("/api/replicas", (event) => {
+  const { error, again: restart } = useStream("/api/replicas", (event) => {
     setTrouble("error" in event ? event.error : null);
     if ("number" in event) {
       take(state.current, event);
@@ -49,7 +49,7 @@ export function Replicas({ params }) {
         <${Check} label="Only with problems" checked=${lacking} onChange=${setLacking} />
         <${Check} label="Internal topics" checked=${internal} onChange=${setInternal} />
       `}>
-    <${ErrorLine} error=${error ?? trouble} />
+    <${ErrorLine} error=${error ?? trouble} onAgain=${error && restart} />
     ${counts === null && !error && html`<${Waiting} />`}
     ${
       counts &&

@@ -2,6 +2,7 @@
 // Segments on disk: which partitions lie on this machine; one of them is in segments/partition.js.
 
 import { html, useState } from "../vendor/preact.js";
+import { useAddressState } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
@@ -30,8 +31,8 @@ const ABOUT =
   "to single bytes.";
 
 function Partitions() {
-  const [search, setSearch] = useState("");
-  const [dir, setDir] = useState("");
+  const [search, setSearch] = useAddressState("q");
+  const [dir, setDir] = useAddressState("dir");
   const { data, error } = useGet(path("/api/segments", { search, dir }), { every: 4000 });
   const [last, setLast] = useState(null);
   if (data !== null && data !== last) setLast(data);

@@ -2,6 +2,7 @@
 // A topic's configs, and to change them.
 
 import { html, useState } from "../vendor/preact.js";
+import { useAddressFlag } from "../address.js";
 import { path, post, useGet } from "../api.js";
 import {
   Badge,
@@ -20,7 +21,7 @@ import { pairs } from "./topics.js";
 /** @param {{ topic: string, writes: boolean }} props */
 export function Configs({ topic, writes }) {
   const { data, error, again } = useGet(path("/api/topics/{}/configs", topic));
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useAddressFlag("defaults");
   const [editing, setEditing] = useState(null);
   const rows = (data ?? []).filter((one) => all || one.own);
   /** @type {Column<Answer.TopicConfig>[]} */
@@ -65,7 +66,7 @@ export function Configs({ topic, writes }) {
       <//>`
     }
   `}>
-    ${error && html`<div class="inside"><${ErrorLine} error=${error} /></div>`}
+    ${error && html`<div class="inside"><${ErrorLine} error=${error} onAgain=${again} /></div>`}
     ${
       data &&
       html`<${Table} label="Configs" columns=${columns} rows=${rows} id=${(one) => one.name}

@@ -2,7 +2,7 @@
 // All topics: ten thousand of them, too.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
-import { goTo } from "../address.js";
+import { goTo, useAddressFlag, useAddressState } from "../address.js";
 import { post, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
@@ -25,10 +25,10 @@ import {
   rate,
 } from "../parts/index.js";
 
-/** @param {{ about: Partial<Answer.About>, params: Params }} props */
-export function Topics({ about, params }) {
-  const [filter, setFilter] = useState(params.q.filter ?? "");
-  const [internal, setInternal] = useState(false);
+/** @param {{ about: Partial<Answer.About> }} props */
+export function Topics({ about }) {
+  const [filter, setFilter] = useAddressState("filter");
+  const [internal, setInternal] = useAddressFlag("internal");
   const [making, setMaking] = useState(false);
   const list = useGet("/api/topics", { every: 10000 });
   const live = useGet("/api/live-topics", { every: 2500 });
@@ -66,6 +66,7 @@ export function Topics({ about, params }) {
       list.data &&
       html`<${Panel} inside=${false} label="Topics">
         <${Table} label="Topics" rows=${shown} id=${(one) => one.name} sort="Topic"
+            sortName="sort"
             columns=${COLUMNS} empty=${nothing(filter, rows, about)} />
       <//>`
     }

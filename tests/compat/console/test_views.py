@@ -130,6 +130,49 @@ def test_keys_lead_from_view_to_view(link: str) -> None:
         tab.close()
 
 
+def test_back_and_a_reload_show_the_same(link: str) -> None:
+    with chromium() as browser:
+        tab = Tab(browser, link)
+        page = tab.go("/topics")
+        page.get_by_role("searchbox").fill("rs")
+        page.get_by_role("button", name="Partitions").click()
+        page.get_by_role("columnheader", name="Partitions ↓").wait_for()
+        page.get_by_role("link", name=ORDERS, exact=True).click()
+        tab.wait("Leader")
+        page.go_back()
+        page.get_by_role("columnheader", name="Partitions ↓").wait_for()
+        assert page.get_by_role("searchbox").input_value() == "rs"
+        page.get_by_role("link", name="payments", exact=True).wait_for(state="detached")
+
+        tab.go(f"/topics/{ORDERS}/messages?partition=1,3")
+        page.get_by_role("columnheader", name="Partition").wait_for()
+        page.get_by_role("button", name="Older").click()
+        tab.wait("older records, of")
+        row = page.locator("tr.line").nth(2)
+        name = str(row.get_by_role("button").get_attribute("aria-label"))
+        row.get_by_role("button").click()
+        page.locator("tr.line.is-open").wait_for()
+        page.reload()
+        page.locator("tr.line.is-open").get_by_role("button", name=name, exact=True).wait_for()
+        page.locator("tr.more .whole").wait_for()
+        page.get_by_role("button", name="Newest").click()
+        tab.wait("The newest 50 of")
+        page.go_back()
+        page.locator("tr.line.is-open").get_by_role("button", name=name, exact=True).wait_for()
+
+        tab.go("/groups")
+        page.get_by_role("searchbox").fill(LAGGING)
+        page.reload()
+        page.get_by_role("link", name=LAGGING).wait_for()
+        assert page.get_by_role("searchbox").input_value() == LAGGING
+        tab.go("/configs")
+        page.get_by_label("Changed only").uncheck()
+        page.reload()
+        tab.wait("log.retention.hours")
+        assert not page.get_by_label("Changed only").is_checked()
+        tab.close()
+
+
 def test_a_segment_opens_down_to_its_bytes(link: str) -> None:
     with chromium() as browser:
         tab = Tab(browser, link)

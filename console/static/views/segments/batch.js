@@ -25,7 +25,7 @@ const RECORDS = 25;
 /** @param {{ log: Answer.PartitionShown, base: number, at: number, q: Q, turn: Turn }} props */
 export function Batch({ log, base, at, q, turn }) {
   const [first, setFirst] = useState(0);
-  const { data, error } = useGet(segmentPath(log, base, "/batch", { at, first, limit: RECORDS }));
+  const { data, error, again } = useGet(segmentPath(log, base, "/batch", { at, first, limit: RECORDS }));
   const [last, setLast] = useState(null);
   if (data !== null && data !== last) setLast(data);
   const found = data ?? last;
@@ -42,7 +42,7 @@ export function Batch({ log, base, at, q, turn }) {
   );
   if (found === null)
     return html`
-      <${ErrorLine} error=${error} />
+      <${ErrorLine} error=${error} onAgain=${again} />
       ${!error && html`<${Waiting} what="Reading the batch" />`}
     `;
   const { batch } = found;
@@ -63,7 +63,7 @@ export function Batch({ log, base, at, q, turn }) {
       </div>
       <span class="row">${signs(batch)}</span>
     </div>
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${again} />
     ${
       batch.isvalid === false &&
       html`<${Note} kind="warn">
@@ -229,10 +229,10 @@ function Records({ log, found, record, choose }) {
  */
 function Bytes({ title, log, base, at, record }) {
   const [from, setFrom] = useState(0);
-  const { data, error } = useGet(segmentPath(log, base, "/bytes", { at, record, from }));
+  const { data, error, again } = useGet(segmentPath(log, base, "/bytes", { at, record, from }));
   return html`<div class="seg-bytes">
     <h3>${title}</h3>
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${again} />
     ${data && html`<${HexView} data=${data} onMore=${setFrom} />`}
   </div>`;
 }

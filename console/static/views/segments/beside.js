@@ -80,7 +80,7 @@ function Snapshots({ log }) {
     at !== null && log.canRead
       ? path("/api/segments/{}/{}/snapshot", log.topic, log.partition, { dir: log.dir, offset: at })
       : null;
-  const { data, error } = useGet(asked);
+  const { data, error, again } = useGet(asked);
   return html`<${Panel} title="Producer snapshots">
     ${
       log.snapshots.length === 0
@@ -101,7 +101,7 @@ function Snapshots({ log }) {
             )}
           </div>`
     }
-    <${ErrorLine} error=${at === null ? null : error} />
+    <${ErrorLine} error=${at === null ? null : error} onAgain=${again} />
     ${
       at !== null &&
       data &&

@@ -40,7 +40,7 @@ function Index({ log, base, kind, title, facts, columns, show, says }) {
   const [first, setFirst] = useState(0);
   const page = 100;
   const width = kind === "offsets" ? 8 : 12;
-  const { data, error } = useGet(
+  const { data, error, again } = useGet(
     facts === null ? null : segmentPath(log, base, "/index", { kind, first, limit: page }),
   );
   return html`<section class="seg-index" aria-label=${title}>
@@ -57,7 +57,7 @@ function Index({ log, base, kind, title, facts, columns, show, says }) {
             }
           </p>`
     }
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${again} />
     ${
       data &&
       html`

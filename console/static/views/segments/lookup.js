@@ -23,7 +23,7 @@ export function LookUp({ log, turn }) {
   const segment = wanted === null ? null : heldBy(log, wanted);
   const why = wanted === null ? null : refusal(log, wanted, segment);
   const query = wanted === null ? null : { dir: log.dir, [wanted.kind]: wanted.value };
-  const { data, error } = useGet(
+  const { data, error, again } = useGet(
     why === null && segment
       ? path("/api/segments/{}/{}/{}/lookup", log.topic, log.partition, segment.base, query)
       : null,
@@ -51,7 +51,7 @@ export function LookUp({ log, turn }) {
       }
     </form>
     ${why && html`<p class="seg-say quiet" role="status">${why}</p>`}
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${again} />
     ${
       why === null &&
       segment &&
