@@ -14,8 +14,9 @@ from console.answers import ABSENT, Absent
 from protocol.records import Headers, Record
 
 PREVIEW_BYTES = 4 * 1024
-WHOLE_BYTES = 256 * 1024
-"""Of a value in a list of records, and of the one that somebody opens."""
+"""The size up to which a list of records has keys and values."""
+WHOLE_BYTES = 4 * 1024 * 1024
+"""The size up to which an opened record has keys and values."""
 HEADERS_MAX = 100
 _HEADER_BYTES = 1024
 

@@ -5,5 +5,7 @@ export { Page, Panel, Tile, Tiles, Badge, Empty, ErrorLine, Waiting, Note } from
 export { Button, Field, Check, Tabs, Confirm, Dialog, SearchBox } from "./controls.js";
 export { Table } from "./table.js";
 export { Chart, Spark } from "./chart.js";
-export { JsonTree, Text } from "./text.js";
+export { JsonTree } from "./json_tree.js";
+export { parseJson } from "./json_text.js";
+export { Text } from "./text.js";
 export { count, lagOf, bytes, rate, time, ago, duration, plural } from "./words.js";

@@ -3,6 +3,7 @@
 
 import { html } from "../../vendor/preact.js";
 import { Badge, bytes, JsonTree, Text } from "../../parts/index.js";
+import { jsonOf } from "../record/values.js";
 
 /**
  * A key or value at length: as a tree where it is JSON.
@@ -17,11 +18,11 @@ export function Whole({ value }) {
     return html`<span class="quiet">
       ${bytes(value.size)} of binary data: see the bytes below
     </span>`;
-  const tree = value.cut ? undefined : parsed(text);
+  const tree = jsonOf({ text, cut: value.cut });
   return html`
     ${
       tree !== undefined
-        ? html`<${JsonTree} value=${tree} open=${3} />`
+        ? html`<${JsonTree} node=${tree} open=${3} />`
         : html`<pre><${Text} value=${text} /></pre>`
     }
     ${
@@ -29,16 +30,6 @@ export function Whole({ value }) {
       html`<p class="quiet">Only the first 4 KiB of ${bytes(value.size)} are shown.</p>`
     }
   `;
-}
-
-/** @param {string} text */
-function parsed(text) {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** @param {{ control: Answer.ControlShown }} props */
