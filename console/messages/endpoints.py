@@ -20,10 +20,11 @@ from console.messages.asking import ends_of, left_out, level_of, matcher_asked, 
 from console.messages.decoding.decoding import Decoding
 from console.messages.paging import RECORDS_MAX, cursor_text, page_of
 from console.messages.producing import WrittenRecord, produce, record_asked
+from console.messages.record_files import check_part, file_of
 from console.messages.record_page import Place, RecordAtOffset, read_one, record_at
 from console.messages.searching import FINDS_MAX, Search, SearchEvent
 from console.messages.searching_back import BackwardSearch
-from console.messages.shown import WHOLE_BYTES, RecordShown
+from console.messages.shown import OPENED, RecordShown
 from console.messages.tailing import (
     LOOK_EVERY_S,
     OFFSETS_A_LOOK,
@@ -41,7 +42,6 @@ PARTITION_MAX = (1 << 31) - 1
 OFFSET_MAX = (1 << 63) - 2
 _HEARTBEAT_EVERY_S = 1.0
 _PAGE = 50
-_PARTS = ("key", "value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _record(console: Console, ask: Ask) -> RecordShown:
     """One record, with more of it than a page has."""
     with console.cluster() as cluster:
         partition, record = _one(cluster, ask)
-        return console.state(Decoding).shown(ask.text("topic"), partition, record, WHOLE_BYTES)
+        return console.state(Decoding).shown(ask.text("topic"), partition, record, OPENED)
 
 
 def _record_at(console: Console, ask: Ask) -> RecordAtOffset:
@@ -103,21 +103,17 @@ def _record_at(console: Console, ask: Ask) -> RecordAtOffset:
         ((partition, held),) = part.held.items()
         everything = spans(cluster, part.topics, [(topic, partition)], READ_UNCOMMITTED)
         place = Place(topic, partition, offset, level_of(ask))
-        show = partial(console.state(Decoding).shown, topic, most=WHOLE_BYTES)
+        show = partial(console.state(Decoding).shown, topic, limits=OPENED)
         return record_at(cluster, place, held, everything[topic, partition], show)
 
 
 def _download(console: Console, ask: Ask) -> Download:
-    """The key or the value of a record, whole."""
-    which = ask.text("part")
-    if which not in _PARTS:
-        raise NotHere(f"a record has no {which}: ask for its key or value")
+    """Return a whole part of a record as a file."""
+    part, topic = ask.text("part"), ask.text("topic")
+    check_part(part)
     with console.cluster() as cluster:
         partition, record = _one(cluster, ask)
-    data = record.key if which == "key" else record.value
-    if data is None:
-        raise NotHere(f"the {which} of this record is null: there is nothing to save")
-    return Download(f"{ask.text('topic')}-{partition}-{record.offset}.{which}", data)
+    return file_of(topic, partition, record, part)
 
 
 def _one(cluster: ClusterClient, ask: Ask) -> tuple[int, Record]:

@@ -1,7 +1,7 @@
-"""Bytes and records as the page gets them: as JSON, cut where they are long.
+"""Bytes and records as the page gets them: as JSON, cut if they are long.
 
-Text stays text, whatever characters are in it: the page makes those visible. What is not UTF-8 is
-in base64. Pure.
+UTF-8 stays text, whatever characters it has: the page makes them visible. Other bytes are in
+base64. Pure.
 """
 
 from __future__ import annotations
@@ -9,21 +9,31 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from console.answers import ABSENT, Absent
 from protocol.records import Headers, Record
 
-PREVIEW_BYTES = 4 * 1024
-"""The size up to which a list of records has keys and values."""
-WHOLE_BYTES = 4 * 1024 * 1024
-"""The size up to which an opened record has keys and values."""
-HEADERS_MAX = 100
-_HEADER_BYTES = 1024
+
+class Limits(NamedTuple):
+    """How much of a record the page gets: the most bytes of its key and its value, the most
+    headers, and the most bytes of a header's value."""
+
+    data_bytes: int
+    headers: int
+    header_bytes: int
+
+
+LISTED = Limits(data_bytes=4 * 1024, headers=100, header_bytes=1024)
+"""The limits of a record in a list."""
+OPENED = Limits(data_bytes=4 * 1024 * 1024, headers=20_000, header_bytes=256 * 1024)
+"""The limits of an opened record."""
 
 
 @dataclass(frozen=True, slots=True)
 class BytesShown:
-    """`text` or else `base64`, with `size` in bytes, and `cut` where there is more."""
+    """Bytes as `text` if they are UTF-8, else as `base64`. `size` is in bytes; `cut` is true if
+    this is only the beginning."""
 
     size: int
     text: str | Absent = ABSENT
@@ -33,7 +43,7 @@ class BytesShown:
 
 @dataclass(frozen=True, slots=True)
 class DecodedRecord:
-    """What a schema says of a record; or the problem with that."""
+    """The key and value of a record as a schema decodes them, or the reason why it does not."""
 
     schema: str | Absent = ABSENT
     key: BytesShown | Absent = ABSENT
@@ -56,8 +66,8 @@ class RecordShown:
     decoded: DecodedRecord | Absent = ABSENT
 
 
-def bytes_shown(data: bytes | None, most: int = PREVIEW_BYTES) -> BytesShown | None:
-    """Return bytes as text where they are UTF-8."""
+def bytes_shown(data: bytes | None, most: int = LISTED.data_bytes) -> BytesShown | None:
+    """Return at most this many bytes, as text if they are UTF-8."""
     if data is None:
         return None
     is_cut = len(data) > most
@@ -69,35 +79,37 @@ def bytes_shown(data: bytes | None, most: int = PREVIEW_BYTES) -> BytesShown | N
     return BytesShown(len(data), text, cut=cut)
 
 
-def text_shown(text: str, size: int, most: int = PREVIEW_BYTES) -> BytesShown:
-    """The same of something decoded to text; `size` is that of the bytes it was made of."""
+def text_shown(text: str, size: int, most: int = LISTED.data_bytes) -> BytesShown:
+    """Return at most this many characters of a decoded text; `size` is that of the encoded
+    bytes."""
     return BytesShown(size, text[:most], cut=True if len(text) > most else ABSENT)
 
 
-def headers_shown(headers: Headers) -> list[tuple[str, BytesShown | None]]:
-    """Pairs of a name and a value, so many at most."""
+def headers_shown(headers: Headers, limits: Limits = LISTED) -> list[tuple[str, BytesShown | None]]:
+    """Return the names and values of the first headers."""
     return [
-        (_name(name), bytes_shown(value, _HEADER_BYTES)) for name, value in headers[:HEADERS_MAX]
+        (_name(name), bytes_shown(value, limits.header_bytes))
+        for name, value in headers[: limits.headers]
     ]
 
 
-def record_shown(partition: int, record: Record, most: int = PREVIEW_BYTES) -> RecordShown:
-    """Return one record, not decoded."""
-    more = len(record.headers) - HEADERS_MAX
+def record_shown(partition: int, record: Record, limits: Limits = LISTED) -> RecordShown:
+    """Return a record, not decoded."""
+    more = len(record.headers) - limits.headers
     return RecordShown(
         partition=partition,
         offset=record.offset,
         timestamp=record.timestamp,
         size=size_of(record),
-        key=bytes_shown(record.key, most),
-        value=bytes_shown(record.value, most),
-        headers=headers_shown(record.headers),
+        key=bytes_shown(record.key, limits.data_bytes),
+        value=bytes_shown(record.value, limits.data_bytes),
+        headers=headers_shown(record.headers, limits),
         more_headers=more if more > 0 else ABSENT,
     )
 
 
 def size_of(record: Record) -> int:
-    """Bytes of key, value and headers."""
+    """Return the size of key, value and headers in bytes."""
     parts: Sequence[bytes | None] = (record.key, record.value, *(one for _, one in record.headers))
     names = sum(len(name) for name, _ in record.headers)
     return names + sum(len(one) for one in parts if one is not None)
@@ -113,5 +125,5 @@ def _text_of(part: bytes, *, is_cut: bool) -> str | None:
 
 
 def _name(name: str) -> str:
-    """A header's name; JSON cannot hold the bytes of one that is not UTF-8."""
+    """Return a header's name; JSON cannot hold the bytes of a name that is not UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

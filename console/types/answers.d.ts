@@ -160,7 +160,8 @@ declare namespace Answer {
     offset?: number;
   }
 
-  /** `text` or else `base64`, with `size` in bytes, and `cut` where there is more. */
+  /** Bytes as `text` if they are UTF-8, else as `base64`. `size` is in bytes; `cut` is true if this
+   * is only the beginning. */
   interface BytesShown {
     size: number;
     text?: string;
@@ -278,7 +279,7 @@ declare namespace Answer {
     damage: string;
   }
 
-  /** What a schema says of a record; or the problem with that. */
+  /** The key and value of a record as a schema decodes them, or the reason why it does not. */
   interface DecodedRecord {
     schema?: string;
     key?: BytesShown;

@@ -35,9 +35,10 @@ from console.messages.decoding.wire import (
     number,
 )
 from console.messages.shown import (
-    PREVIEW_BYTES,
+    LISTED,
     BytesShown,
     DecodedRecord,
+    Limits,
     RecordShown,
     record_shown,
     text_shown,
@@ -69,7 +70,7 @@ class Explained(NamedTuple):
 
 
 class Decoding:
-    """`console.state(Decoding).shown(topic, partition, record, most)`."""
+    """`console.state(Decoding).shown(topic, partition, record, limits)`."""
 
     def __init__(self, console: Console) -> None:
         """Raises StartError where a file is not what it should be."""
@@ -85,11 +86,12 @@ class Decoding:
         self._parsed: OrderedDict[tuple[int, tuple[int, ...]], Decodes] = OrderedDict()
 
     def shown(
-        self, topic: str, partition: int, record: Record, most: int = PREVIEW_BYTES
+        self, topic: str, partition: int, record: Record, limits: Limits = LISTED
     ) -> RecordShown:
         """The record, with `decoded` where something explains it."""
-        shown = record_shown(partition, record, most)
+        shown = record_shown(partition, record, limits)
         kind = decoder_of(f"{topic}-0", "")
+        most = limits.data_bytes
         decoded = (
             self._own(kind, record, most) if kind != NONE else self._by_schema(topic, record, most)
         )

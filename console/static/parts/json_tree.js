@@ -83,11 +83,10 @@ function Node({ name, repeated = false, node, open, last = true }) {
 
 /** @param {{ name: string, repeated: boolean }} props */
 function Name({ name, repeated }) {
-  return html`<span class="k"><${Long} text=${JSON.stringify(name)} /></span>
-    ${
-      repeated &&
-      html`<span class="repeated" title="The object has this key more than once">repeated</span>`
-    }`;
+  const mark = html` <span class="repeated" title="The object has this key more than once">
+      repeated
+    </span>`;
+  return html`<span class="k"><${Long} text=${JSON.stringify(name)} /></span>${repeated && mark}`;
 }
 
 /** @param {{ node: import("./json_text.js").JsonLeaf }} props */

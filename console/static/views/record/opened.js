@@ -3,25 +3,20 @@
 
 import { html } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
-import {
-  Button,
-  ErrorLine,
-  Text,
-  Waiting,
-  ago,
-  bytes,
-  count,
-  plural,
-  time,
-} from "../../parts/index.js";
-import { Line } from "./line.js";
+import { Button, ErrorLine, Waiting, ago, count, time } from "../../parts/index.js";
+import { Headers } from "./headers.js";
 import { Part } from "./part.js";
 
 const TOMBSTONE = "null: a tombstone, so compaction deletes the key";
 
 /** @param {{ topic: string, record: Answer.RecordShown, uncommitted: any, onAgain: Call }} props */
 export function Opened({ topic, record, uncommitted, onAgain }) {
-  const isCut = record.key?.cut || record.value?.cut || record.decoded?.value?.cut;
+  const isCut =
+    record.key?.cut ||
+    record.value?.cut ||
+    record.decoded?.value?.cut ||
+    record.more_headers ||
+    record.headers.some(([, value]) => value?.cut);
   const place = path("/api/topics/{}/messages/{}/{}", topic, record.partition, record.offset, {
     uncommitted,
   });
@@ -39,7 +34,12 @@ export function Opened({ topic, record, uncommitted, onAgain }) {
       </span>
       <span class="row">
         ${record.value && html`<a class="button" href=${file("value")} download>Save value</a>`}
-        ${onAgain && html`<${Button} onClick=${() => onAgain(whole)}>Send again<//>`}
+        ${
+          onAgain &&
+          html`<${Button} disabled=${isCut && !data} onClick=${() => onAgain(whole)}>
+            Send again
+          <//>`
+        }
       </span>
     </div>
     <${ErrorLine} error=${error} />
@@ -48,26 +48,6 @@ export function Opened({ topic, record, uncommitted, onAgain }) {
         file=${file("key")} />
     <${Part} name="Value" data=${whole.value} decoded=${whole.decoded?.value} about=${whole.decoded}
         whenNull=${whole.key === null ? "null" : TOMBSTONE} file=${file("value")} />
-    ${
-      whole.headers.length > 0 &&
-      html`<section>
-        <h3>${plural(whole.headers.length + (whole.more_headers ?? 0), "header")}</h3>
-        <dl class="facts headers">
-          ${whole.headers.map(
-            ([name, value]) => html`
-              <dt class="mono"><${Text} value=${name} /></dt>
-              <dd>
-                <${Line} data=${value} />
-                ${value?.cut && html` <span class="quiet">${bytes(value.size)}</span>`}
-              </dd>
-            `,
-          )}
-        </dl>
-        ${
-          whole.more_headers &&
-          html`<p class="quiet">${plural(whole.more_headers, "more header")} not shown</p>`
-        }
-      </section>`
-    }
+    <${Headers} headers=${whole.headers} more=${whole.more_headers} file=${file("headers")} />
   </div>`;
 }

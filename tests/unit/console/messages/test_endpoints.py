@@ -74,8 +74,8 @@ def test_the_bytes_of_a_value(console: Console) -> None:
     assert asked(console, path, partition="0", offset="6", part="key").data == b"k"
     with pytest.raises(NotHere, match="is null"):
         asked(console, path, partition="0", offset="4", part="value")
-    with pytest.raises(NotHere, match="a record has no headers"):
-        asked(console, path, partition="0", offset="4", part="headers")
+    with pytest.raises(NotHere, match="a record has no tail"):
+        asked(console, path, partition="0", offset="4", part="tail")
 
 
 def test_a_search_and_no_more_than_so_many(console: Console) -> None:

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from console.messages.shown import (
-    HEADERS_MAX,
+    LISTED,
+    OPENED,
     bytes_shown,
     headers_shown,
     record_shown,
@@ -45,14 +46,25 @@ def test_headers_of_any_name_are_json() -> None:
     assert json.loads(json.dumps(shown)) == [["\\xff", None], ["a", {"text": "1", "size": 1}]]
 
 
-def test_a_record_and_how_many_headers_it_has_more() -> None:
-    headers = (("h", b"vv"),) * (HEADERS_MAX + 3)
-    shown = plain(record_shown(2, Record(7, 1000, b"key", None, headers), 2))
+def test_a_listed_record_is_cut_and_an_opened_one_is_whole() -> None:
+    headers = (("h", b"v" * (LISTED.header_bytes + 1)),) * (LISTED.headers + 3)
+    record = Record(7, 1000, b"k" * (LISTED.data_bytes + 1), None, headers)
+    shown = plain(record_shown(2, record))
     assert shown["partition"] == 2
     assert shown["offset"] == 7
     assert shown["timestamp"] == 1000
-    assert shown["key"] == {"text": "ke", "size": 3, "cut": True}
+    assert shown["key"] == {
+        "text": "k" * LISTED.data_bytes,
+        "size": LISTED.data_bytes + 1,
+        "cut": True,
+    }
     assert shown["value"] is None
-    assert len(shown["headers"]) == HEADERS_MAX
+    assert len(shown["headers"]) == LISTED.headers
+    assert shown["headers"][0][1]["cut"] is True
     assert shown["more_headers"] == 3
-    assert shown["size"] == 3 + 3 * len(headers)
+    assert shown["size"] == LISTED.data_bytes + 1 + len(headers) * (LISTED.header_bytes + 2)
+
+    shown = plain(record_shown(2, record, OPENED))
+    assert "cut" not in shown["key"]
+    assert [len(value["text"]) for _, value in shown["headers"]] == [1025] * 103
+    assert "more_headers" not in shown
