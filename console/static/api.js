@@ -56,6 +56,17 @@ export async function get(where, signal) {
 }
 
 /**
+ * GET; the bytes of a file. Throws Error with one line.
+ *
+ * @param {string} where
+ */
+export async function getBytes(where) {
+  const response = await asked(where, {});
+  if (!response.ok) await answered(response);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/**
  * Changes something. Throws Error with one line.
  *
  * @template {keyof Answer.Posts} Form

@@ -3,7 +3,8 @@
 
 import { html } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
-import { Button, ErrorLine, Waiting, ago, count, time } from "../../parts/index.js";
+import { Button, CopyMenu, ErrorLine, Waiting, ago, count, time } from "../../parts/index.js";
+import { textsToCopy } from "./copying.js";
 import { Headers } from "./headers.js";
 import { Part } from "./part.js";
 
@@ -33,6 +34,7 @@ export function Opened({ topic, record, uncommitted, onAgain }) {
         offset ${count(record.offset)} · ${time(record.timestamp)} · ${ago(record.timestamp)}
       </span>
       <span class="row">
+        <${CopyMenu} items=${textsToCopy(whole, file)} />
         ${record.value && html`<a class="button" href=${file("value")} download>Save value</a>`}
         ${
           onAgain &&
