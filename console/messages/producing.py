@@ -1,6 +1,7 @@
-"""A record that somebody typed, written to a topic as `ottla produce --json` would.
+"""A record of the page's form, written to a topic as `ottla produce --json` does.
 
-The words are those of `ottla consume --json`: `key`, `value`, `headers`, each also as `…_base64`.
+The members are those of `ottla consume --json`: `key` and `value`, also as `…_base64`, `headers`
+and `timestamp`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from client.records.batching import Batching, Settings
 from client.records.writing import Writer
 from console.endpoints import BadAsk
 
-_NAMES = ("key", "key_base64", "value", "value_base64", "headers")
+_NAMES = ("key", "key_base64", "value", "value_base64", "headers", "timestamp")
 
 
 class Asked(NamedTuple):
-    """A line of JSON, and the partition where it is not the key's."""
+    """A record as a line of JSON, and its partition; None: the partition of its key."""
 
     line: bytes
     partition: int | None
@@ -27,14 +28,14 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WrittenRecord:
-    """Where it lies; `offset` is -1 where the broker does not tell."""
+    """The place of a written record; `offset` is -1 if the broker does not return it."""
 
     partition: int
     offset: int
 
 
 def record_asked(body: object) -> Asked:
-    """Raises BadAsk."""
+    """Return the record in a request's body. Raises BadAsk."""
     if not isinstance(body, dict):
         raise BadAsk('a record must be an object with a "value", such as {"value": "hello"}')
     partition = body.get("partition")
@@ -47,9 +48,7 @@ def record_asked(body: object) -> Asked:
 
 
 def produce(cluster: ClusterClient, topic: str, asked: Asked, now_ms: int) -> WrittenRecord:
-    """Write it, and say in which `partition` and at which `offset` it lies. Raises BadAsk,
-    Refused, StartError.
-    """
+    """Write a record and return its place. Raises BadAsk, Refused, StartError."""
     writer = Writer(cluster, topic)
     settings = Settings(as_json=True, partition=asked.partition)
     try:

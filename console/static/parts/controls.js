@@ -48,21 +48,36 @@ export function Tabs({ items, current, label = "Parts of this page" }) {
   </nav>`;
 }
 
-/** A modal dialog; Escape and a click beside it close it. */
-export function Dialog({ title, onClose, children, footer }) {
+/**
+ * A modal dialog; Escape and a click beside it close it. With `onSubmit` it is a form: Enter in a
+ * field does the same as its button of type "submit".
+ *
+ * @param {{
+ *   title: string, onClose: Call, onSubmit?: () => unknown, children?: any, footer?: any,
+ * }} props
+ */
+export function Dialog({ title, onClose, onSubmit, children, footer }) {
   const box = useRef(null);
   useEffect(() => {
     const before = /** @type {HTMLElement | null} */ (document.activeElement);
     box.current.showModal();
     return () => before?.focus?.();
   }, []);
+  const content = html`<h2>${title}</h2>
+    ${children}
+    ${footer && html`<div class="dialog-foot">${footer}</div>`}`;
+  /** @param {Event} event */
+  function submit(event) {
+    event.preventDefault();
+    onSubmit?.();
+  }
   return html`<dialog ref=${box} aria-label=${title} onClose=${onClose}
       onClick=${(event) => event.target === box.current && onClose()}>
-    <div class="stack">
-      <h2>${title}</h2>
-      ${children}
-      ${footer && html`<div class="dialog-foot">${footer}</div>`}
-    </div>
+    ${
+      onSubmit
+        ? html`<form class="stack" onSubmit=${submit}>${content}</form>`
+        : html`<div class="stack">${content}</div>`
+    }
   </dialog>`;
 }
 
@@ -85,11 +100,13 @@ export function Confirm({ title, children, action, danger = false, word, onConfi
       setBusy(false);
     }
   }
-  return html`<${Dialog} title=${title} onClose=${onClose} footer=${[
-    html`<${Button} onClick=${onClose}>Cancel<//>`,
-    html`<${Button} kind=${danger ? "danger" : "primary"} onClick=${confirm}
-        disabled=${busy || (word && typed !== word)}>${action}<//>`,
-  ]}>
+  const isReady = !busy && (!word || typed === word);
+  return html`<${Dialog} title=${title} onClose=${onClose}
+      onSubmit=${() => isReady && confirm()} footer=${[
+        html`<${Button} onClick=${onClose}>Cancel<//>`,
+        html`<${Button} type="submit" kind=${danger ? "danger" : "primary"}
+            disabled=${!isReady}>${action}<//>`,
+      ]}>
     <div class="stack">${children}</div>
     ${
       word &&

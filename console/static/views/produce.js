@@ -1,22 +1,23 @@
 // @ts-check
-// A form for one record: written, or sent again as it was.
+// A form for a record: a new one, or a record of the topic that is sent again.
 
 import { html, useState } from "../vendor/preact.js";
-import { path, post } from "../api.js";
-import { Button, Check, Dialog, ErrorLine, Field, Note } from "../parts/index.js";
-
-function asTyped(data) {
-  if (!data) return { text: "", isNull: data === null, is64: false };
-  return { text: data.base64 ?? data.text, isNull: false, is64: data.base64 !== undefined };
-}
-
-function asSent(name, { text, isNull, is64 }) {
-  if (isNull) return {};
-  return is64 ? { [`${name}_base64`]: text.replace(/\s+/g, "") } : { [name]: text };
-}
+import { messageOf, path, post, useGet } from "../api.js";
+import { Button, Check, Dialog, ErrorLine, Field, Note, time } from "../parts/index.js";
+import { recordsFrom } from "./messages/query.js";
+import { FORM_NAMES, inForm, membersOf, typedOf } from "./typed_data.js";
 
 /**
- * `record`: what it is filled with; `onDone({partition, offset})`.
+ * @typedef {import("./typed_data.js").Typed} Typed
+ * @typedef {{ name: string, isNew: boolean } & Typed} TypedHeader
+ */
+
+/** @type {TypedHeader} */
+const NEW_HEADER = { name: "", isNew: true, form: "text", text: "", isNull: false };
+
+/**
+ * `record`: the record to send again. `onDone({ partition, offset })` is called for a record that
+ * was written to the topic; if it was written to another topic, the page goes there.
  *
  * @param {{
  *   topic: string, partitions: number[], record: Answer.RecordShown | null, onDone: Call,
@@ -24,49 +25,49 @@ function asSent(name, { text, isNull, is64 }) {
  * }} props
  */
 export function Produce({ topic, partitions, record, onDone, onClose }) {
-  const [key, setKey] = useState(() => asTyped(record ? record.key : null));
-  const [value, setValue] = useState(() => asTyped(record?.value));
-  const [headers, setHeaders] = useState(() =>
-    (record?.headers ?? []).map(([name, data]) => ({ name, ...asTyped(data) })),
-  );
-  const [partition, setPartition] = useState("");
+  const [key, setKey] = useState(() => typedOf(record ? record.key : null, { isLine: true }));
+  const [value, setValue] = useState(() => typedOf(record?.value));
+  const [headers, setHeaders] = useState(() => typedHeaders(record));
+  const [target, setTarget] = useState(topic);
+  const [partition, setPartition] = useState(record ? String(record.partition) : "");
+  const [keepsTime, setKeepsTime] = useState(false);
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
-  const isCut =
-    record &&
-    (record.key?.cut ||
-      record.value?.cut ||
-      record.headers.some(([, one]) => one?.cut) ||
-      record.more_headers);
+  const isCut = record !== null && isOnlyBeginning(record);
 
   async function send() {
     setBusy(true);
     setError(null);
     try {
-      onDone(
-        await post(path("/api/topics/{}/messages", topic), {
-          ...asSent("key", key),
-          ...asSent("value", value),
-          headers: headers
-            .filter((one) => one.name)
-            .map((one) => ({ key: one.name, ...asSent("value", one) })),
-          partition: partition === "" ? null : Number(partition),
-        }),
-      );
+      const place = await post(path("/api/topics/{}/messages", target), {
+        ...membersOf("key", key),
+        ...membersOf("value", value),
+        headers: headers
+          .filter((header) => !isUntouched(header))
+          .map((header) => ({ key: header.name, ...membersOf("value", header) })),
+        partition: partition === "" ? null : Number(partition),
+        timestamp: record && keepsTime ? record.timestamp : null,
+      });
+      if (target === topic) {
+        onDone(place);
+      } else {
+        onClose();
+        location.hash = recordsFrom(target, place.partition, place.offset);
+      }
     } catch (failure) {
-      setError(failure.message);
+      setError(messageOf(failure));
       setBusy(false);
     }
   }
-
-  function change(at, what) {
-    setHeaders(headers.map((one, index) => (index === at ? { ...one, ...what } : one)));
+  /** @param {string} name */
+  function aim(name) {
+    setTarget(name.trim() || topic);
+    setPartition(name.trim() === topic && record ? String(record.partition) : "");
   }
-
   return html`<${Dialog} title=${record ? "Send the record again" : `Write to ${topic}`}
-      onClose=${onClose} footer=${[
+      onClose=${onClose} onSubmit=${() => !busy && !isCut && send()} footer=${[
         html`<${Button} onClick=${onClose}>Cancel<//>`,
-        html`<${Button} kind="primary" onClick=${send} disabled=${busy || isCut}>
+        html`<${Button} type="submit" kind="primary" disabled=${busy || isCut}>
           Write the record
         <//>`,
       ]}>
@@ -77,54 +78,154 @@ export function Produce({ topic, partitions, record, onDone, onClose }) {
         produce --json.
       <//>`
     }
-    <${Typed} label="Key" one=${key} set=${setKey} rows=${1} nothing="No key (null)" />
-    <${Typed} label="Value" one=${value} set=${setValue} rows=${8}
-        nothing="No value (null, a tombstone)" />
-    <div class="stack headers-typed">
-      ${headers.map(
-        (one, at) =>
-          html`<div class="row" key=${at}>
-            <input aria-label="Name of header ${at + 1}" placeholder="header" value=${one.name}
-                onInput=${(event) => change(at, { name: event.target.value })} />
-            <input aria-label="Value of header ${at + 1}" placeholder=${kindOf(one)}
-                value=${one.text}
-                onInput=${(event) => change(at, { text: event.target.value, isNull: false })} />
-            <${Button} kind="plain" label="Remove header ${at + 1}"
-                onClick=${() => setHeaders(headers.filter((_, index) => index !== at))}>✕<//>
-          </div>`,
-      )}
-      <div>
-        <${Button} onClick=${() =>
-          setHeaders([
-            ...headers,
-            { name: "", text: "", isNull: false, is64: false },
-          ])}>Add a header<//>
-      </div>
+    <${Data} label="Key" typed=${key} set=${setKey} rows=${1} whenNull="No key (null)" isLine />
+    <${Data} label="Value" typed=${value} set=${setValue} rows=${8}
+        whenNull="No value (null, a tombstone)" />
+    <${HeaderRows} headers=${headers} set=${setHeaders} />
+    <div class="row">
+      ${
+        record &&
+        html`<${Field} label="Topic">
+          <input value=${target} onChange=${(event) => aim(event.target.value)} required
+              autocomplete="off" spellcheck=${false} />
+        <//>`
+      }
+      <${Partition} topic=${target} known=${target === topic ? partitions : null}
+          value=${partition} set=${setPartition} />
+      ${
+        record &&
+        html`<${Field} label="Timestamp">
+          <select value=${keepsTime ? "record" : "now"}
+              onChange=${(event) => setKeepsTime(event.target.value === "record")}>
+            <option value="now">now</option>
+            <option value="record">of the record, ${time(record.timestamp)}</option>
+          </select>
+        <//>`
+      }
     </div>
-    <${Field} label="Partition">
-      <select value=${partition} onChange=${(event) => setPartition(event.target.value)}>
-        <option value="">by key, as producers do</option>
-        ${partitions.map((one) => html`<option value=${one}>${one}</option>`)}
-      </select>
-    <//>
     <${ErrorLine} error=${error} />
   <//>`;
 }
 
-/** @param {{ label: string, one: any, set: Call, rows: any, nothing: any }} props */
-function Typed({ label, one, set, rows, nothing }) {
-  return html`<div class="typed">
-    <${Field} label=${one.is64 ? `${label}, in base64` : label}>
-      <textarea rows=${rows} style=${{ minHeight: rows === 1 ? "34px" : undefined }}
-          spellcheck="false" disabled=${one.isNull} value=${one.text}
-          onInput=${(event) => set({ ...one, text: event.target.value })}></textarea>
-    <//>
-    <${Check} label=${nothing} checked=${one.isNull}
-        onChange=${(isNull) => set({ ...one, isNull })} />
+/** @param {Answer.RecordShown} record */
+function isOnlyBeginning(record) {
+  const data = [record.key, record.value, ...record.headers.map(([, header]) => header)];
+  return Boolean(record.more_headers) || data.some((part) => part?.cut);
+}
+
+/**
+ * @param {Answer.RecordShown | null} record
+ * @returns {TypedHeader[]}
+ */
+function typedHeaders(record) {
+  return (record?.headers ?? []).map(([name, data]) => ({
+    name,
+    isNew: false,
+    ...typedOf(data, { isLine: true }),
+  }));
+}
+
+/**
+ * Return true for a row that was added and left empty. A header without a name that the record had
+ * is sent.
+ *
+ * @param {TypedHeader} header
+ */
+function isUntouched(header) {
+  return header.isNew && header.name === "" && header.text === "";
+}
+
+/** @param {{ headers: TypedHeader[], set: (headers: TypedHeader[]) => void }} props */
+function HeaderRows({ headers, set }) {
+  /** @param {number} at @param {Partial<TypedHeader>} change */
+  function alter(at, change) {
+    set(headers.map((header, index) => (index === at ? { ...header, ...change } : header)));
+  }
+  return html`<div class="stack headers-typed">
+    ${headers.map(
+      (header, at) =>
+        html`<div class="row" key=${at}>
+          <input aria-label="Name of header ${at + 1}" placeholder="header" value=${header.name}
+              spellcheck=${false} autocomplete="off"
+              onInput=${(event) => alter(at, { name: event.target.value })} />
+          <input aria-label="Value of header ${at + 1}"
+              placeholder=${header.isNull ? "null" : "value"} value=${header.text}
+              spellcheck=${false} autocomplete="off"
+              onInput=${(event) => alter(at, { text: event.target.value, isNull: false })} />
+          <${FormChoice} label="Header ${at + 1}" typed=${header} isLine
+              set=${(typed) => alter(at, typed)} />
+          <${Button} kind="plain" label="Remove header ${at + 1}"
+              onClick=${() => set(headers.filter((_, index) => index !== at))}>✕<//>
+        </div>`,
+    )}
+    <div>
+      <${Button} onClick=${() => set([...headers, NEW_HEADER])}>Add a header<//>
+    </div>
   </div>`;
 }
 
-function kindOf(header) {
-  if (header.isNull) return "null";
-  return header.is64 ? "base64" : "value";
+/**
+ * @param {{
+ *   label: string, typed: Typed, set: (typed: Typed) => void, rows: number, whenNull: string,
+ *   isLine?: boolean,
+ * }} props
+ */
+function Data({ label, typed, set, rows, whenNull, isLine = false }) {
+  return html`<div class="typed">
+    <${Field} label=${label}>
+      <textarea rows=${rows} style=${{ minHeight: rows === 1 ? "34px" : undefined }}
+          aria-label=${label} spellcheck=${false} disabled=${typed.isNull} value=${typed.text}
+          onInput=${(event) => set({ ...typed, text: event.target.value })}></textarea>
+    <//>
+    <div class="spread">
+      <${Check} label=${whenNull} checked=${typed.isNull}
+          onChange=${(isNull) => set({ ...typed, isNull })} />
+      ${
+        !typed.isNull &&
+        html`<${FormChoice} label=${label} typed=${typed} set=${set} isLine=${isLine} />`
+      }
+    </div>
+  </div>`;
+}
+
+/**
+ * @param {{ label: string, typed: Typed, set: (typed: Typed) => void, isLine?: boolean }} props
+ */
+function FormChoice({ label, typed, set, isLine = false }) {
+  const [error, setError] = useState(null);
+  /** @param {Event & { target: any }} event */
+  function choose(event) {
+    try {
+      set(inForm(typed, event.target.value, { isLine }));
+      setError(null);
+    } catch (failure) {
+      event.target.value = typed.form;
+      setError(messageOf(failure));
+    }
+  }
+  return html`${error && html`<span class="quiet" role="status">${error}</span>`}
+    <select class="small" aria-label="Format of ${label}" value=${typed.form} onChange=${choose}>
+      ${Object.entries(FORM_NAMES).map(
+        ([form, name]) => html`<option value=${form}>${name}</option>`,
+      )}
+    </select>`;
+}
+
+/**
+ * `known`: the topic's partitions; null: the console is asked for them.
+ *
+ * @param {{
+ *   topic: string, known: number[] | null, value: string, set: (partition: string) => void,
+ * }} props
+ */
+function Partition({ topic, known, value, set }) {
+  const { data, error } = useGet(known ? null : path("/api/topics/{}", topic));
+  const partitions = known ?? (data?.partitions ?? []).map(({ partition }) => partition);
+  return html`<${Field} label="Partition">
+      <select value=${value} onChange=${(event) => set(event.target.value)}>
+        <option value="">by key, as producers do</option>
+        ${partitions.map((partition) => html`<option value=${partition}>${partition}</option>`)}
+      </select>
+    <//>
+    <${ErrorLine} error=${error} />`;
 }

@@ -52,6 +52,16 @@ def test_bytes_objects_and_nulls() -> None:
     assert written({"key": "gone", "value": None})[2][2:4] == (b"gone", None)
 
 
+def test_a_record_that_is_sent_again_is_exact() -> None:
+    headers = [{"key": "", "value": "x"}, {"key": "h", "value": "a\r\nb"}, {"key": "", "value": ""}]
+    body = {"key": "", "value": "a\r\nb\rc", "headers": headers, "timestamp": 77, "partition": 1}
+    _, index, record = written(body)
+    assert index == 1
+    assert record == Record(0, 77, b"", b"a\r\nb\rc", (("", b"x"), ("h", b"a\r\nb"), ("", b"")))
+    with pytest.raises(BadAsk, match='"timestamp" is milliseconds since 1970'):
+        written({"value": "v", "timestamp": "soon"})
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
