@@ -74,25 +74,30 @@ export function Reset({ data, onClose, onDone }) {
 
   let footer = [
     html`<${Button} onClick=${onClose}>Cancel<//>`,
-    html`<${Button} kind="primary" disabled=${busy || !chosen.length} onClick=${preview}>
+    html`<${Button} type="submit" kind="primary" disabled=${busy || !chosen.length}>
       Preview
     <//>`,
   ];
-  if (done) footer = [html`<${Button} kind="primary" onClick=${onClose}>Close<//>`];
+  if (done) footer = [html`<${Button} type="submit" kind="primary">Close<//>`];
   else if (plan)
     footer = [
       html`<${Button} onClick=${() => setPlan(null)}>Back<//>`,
-      html`<${Button} kind="primary" disabled=${busy || !plan.length} onClick=${move}>
+      html`<${Button} type="submit" kind="primary" disabled=${busy || !plan.length}>
         Reset ${plural(plan.length, "partition")}
       <//>`,
     ];
+  function submit() {
+    if (done) onClose();
+    else if (plan) move();
+    else preview();
+  }
   return html`<${Dialog} title=${`Reset offsets of ${data.group}`} onClose=${onClose}
-      footer=${footer}>
+      onSubmit=${submit} footer=${footer}>
     <${ErrorLine} error=${error} />
     ${done && html`<${Note}>The offsets are reset. Members start there when they join again.<//>`}
     ${
       plan
-        ? html`<${Plan} rows=${plan} />`
+        ? html`<${Plan} rows=${plan} isDone=${done} />`
         : html`
             <div class="grid">
               <${Field} label="New position">
@@ -165,11 +170,11 @@ function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
   </div>`;
 }
 
-/** @param {{ rows: Answer.MovedPartition[] }} props */
-function Plan({ rows }) {
+/** @param {{ rows: Answer.MovedPartition[], isDone: boolean }} props */
+function Plan({ rows, isDone }) {
   const total = rows.reduce((sum, one) => sum + (one.new - (one.committed ?? one.new)), 0);
   return html`
-    <p>${effect(total)} This is a preview: nothing has changed yet.</p>
+    ${!isDone && html`<p>${effect(total)} This is a preview: nothing has changed yet.</p>`}
     <div class="table-box choice">
       <table class="data" aria-label="Planned changes">
         <thead>
