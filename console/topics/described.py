@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from client.cluster import ClusterClient, partitions_of
 from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, ConfigResource, configs_of
 from client.core.leaders import Partition
-from client.core.offsets import LATEST
+from client.core.offsets import EARLIEST, LATEST
 from client.groups.committed import committed_offsets
 from client.groups.groups import listed
 from client.groups.total_lag import TotalLag, total_lag
-from client.offsets import ends, list_offsets
+from client.offsets import ends, list_known_offsets, list_offsets
 from client.refusals import Refused
 from client.topics import log_sizes
 from protocol.messages.metadata import MetadataResponseTopic
@@ -105,7 +105,7 @@ def described(cluster: ClusterClient, name: str) -> Topic:
     """One topic and its partitions. Raises Refused."""
     topics = cluster.topics([name])
     topic = topics[name]
-    first, last = ends(cluster, topics, partitions_of(topics))
+    first, last = _known_ends(cluster, topics)
     sizes = log_sizes(cluster, topics)
     return Topic(
         topic=name,
@@ -127,6 +127,20 @@ def described(cluster: ClusterClient, name: str) -> Topic:
             for one in sorted(topic.partitions, key=_index)
         ],
     )
+
+
+def _known_ends(
+    cluster: ClusterClient, topics: Mapping[str, MetadataResponseTopic]
+) -> tuple[dict[Partition, int], dict[Partition, int]]:
+    """Return the first offset of each partition, and the offset after its last.
+
+    A partition that its leader does not know yet, because it was just added, is left out. Raises
+    Refused if no partition has an offset, as without Describe on the topic.
+    """
+    wanted = partitions_of(topics)
+    first = list_known_offsets(cluster, topics, dict.fromkeys(wanted, EARLIEST))
+    last = list_known_offsets(cluster, topics, dict.fromkeys(wanted, LATEST))
+    return (first, last) if first and last else ends(cluster, topics, wanted)
 
 
 def configs(cluster: ClusterClient, name: str) -> list[TopicConfig]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import pytest
+
+from client.refusals import Refused
 from console.topics.described import configs, described, lag, readers, row
+from protocol.errors import ErrorCode
 from protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
@@ -34,6 +39,26 @@ def test_one_topic() -> None:
     (partition,) = found["partitions"]
     assert (partition["leader"], partition["replicas"], partition["isr"]) == (1, [1, 2], [1, 2])
     assert (partition["first"], partition["end"], partition["bytes"]) == (3, 10, 100)
+
+
+def test_a_partition_that_its_leader_does_not_know_yet_has_no_offsets() -> None:
+    def offsets(request: Any) -> Any:
+        answer = offsets_of(request)
+        for one in answer.topics[0].partitions:
+            if one.partition_index == 1:
+                one.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return answer
+
+    cluster = ScriptedCluster(
+        [topic_of("t", [1, 1])], {"ListOffsetsRequest": offsets, "DescribeLogDirsRequest": sizes}
+    )
+    first, new = plain(described(cluster, "t"))["partitions"]
+    assert (first["first"], first["end"]) == (3, 10)
+    assert (new["partition"], new["first"], new["end"]) == (1, None, None)
+
+    refused = {"ListOffsetsRequest": partial(offsets_of, error_code=29)}
+    with pytest.raises(Refused, match="Describe on topic t"):
+        described(ScriptedCluster([topic_of("t")], refused), "t")
 
 
 def test_configs_and_which_are_the_topic_s_own() -> None:
