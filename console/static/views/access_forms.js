@@ -1,5 +1,5 @@
 // @ts-check
-// Forms that make an ACL, a user, a quota.
+// The forms of a new ACL, user and quota.
 
 import { html, useState } from "../vendor/preact.js";
 import { post } from "../api.js";
@@ -13,8 +13,8 @@ import { Button, Dialog, ErrorLine, Field } from "../parts/index.js";
 function Form({ title, action, where, body, onClose, onDone, children }) {
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
-  async function send(event) {
-    event?.preventDefault();
+  async function send() {
+    if (busy) return;
     setBusy(true);
     setError(null);
     try {
@@ -24,14 +24,11 @@ function Form({ title, action, where, body, onClose, onDone, children }) {
       setBusy(false);
     }
   }
-  return html`<${Dialog} title=${title} onClose=${onClose} footer=${[
+  return html`<${Dialog} title=${title} onClose=${onClose} onSubmit=${send} footer=${[
     html`<${Button} onClick=${onClose}>Cancel<//>`,
-    html`<${Button} kind="primary" disabled=${busy} onClick=${send}>${action}<//>`,
+    html`<${Button} type="submit" kind="primary" disabled=${busy}>${action}<//>`,
   ]}>
-    <form class="stack" onSubmit=${send}>
-      ${children}
-      <button class="hidden-text" tabindex="-1" aria-hidden="true">${action}</button>
-    </form>
+    ${children}
     <${ErrorLine} error=${error} />
   <//>`;
 }

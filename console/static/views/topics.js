@@ -188,7 +188,7 @@ function Create({ onClose, onDone }) {
       onClose=${onClose}>
     <${Field} label="Name">
       <input value=${name} onInput=${(event) => setName(event.target.value)} autocomplete="off"
-          spellcheck="false" />
+          spellcheck=${false} />
     <//>
     <div class="grid two">
       <${Field} label="Partitions">
@@ -201,7 +201,7 @@ function Create({ onClose, onDone }) {
       <//>
     </div>
     <${Field} label="Configs, one KEY=VALUE per line">
-      <textarea placeholder="retention.ms=86400000" spellcheck="false" value=${configs}
+      <textarea placeholder="retention.ms=86400000" spellcheck=${false} value=${configs}
           onInput=${(event) => setConfigs(event.target.value)}></textarea>
     <//>
   <//>`;
