@@ -1,6 +1,6 @@
-"""What the page asks about configs: whose there are, one resource's, and to change them.
+"""The endpoints of configs: the resources that have some, the configs of a resource, a change.
 
-A change is sent to be checked first; the page shows what the cluster says, and sends it again.
+The page sends a change to be checked first, shows the result, and sends it again to make it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from client.configs.settings import (
 from client.groups.groups import listed
 from client.refusals import Refused
 from console.answers import JSON_NAME
+from console.configs.deletion_preview import deletion_warnings
 from console.configs.rows import ConfigRow, rows
-from console.endpoints import Ask, BadAsk, Console, get, post
+from console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
 
 KINDS = {"topic": TOPIC, "broker": BROKER, "group": GROUP, "client-metrics": CLIENT_METRICS}
 ALL_BROKERS = "all"
@@ -31,7 +32,8 @@ ALL_BROKERS = "all"
 
 @dataclass(frozen=True, slots=True)
 class ConfigResources:
-    """The names of what has configs, by kind; of a kind that is not to be had, why."""
+    """The names of the resources that have configs, by kind. `absent` has the reason why a kind has
+    no names."""
 
     broker: list[str]
     topic: list[str]
@@ -42,7 +44,7 @@ class ConfigResources:
 
 @dataclass(frozen=True, slots=True)
 class Configs:
-    """All configs of one resource."""
+    """All configs of a resource."""
 
     kind: str
     name: str
@@ -51,10 +53,12 @@ class Configs:
 
 @dataclass(frozen=True, slots=True)
 class ChangedConfigs:
-    """Whether they were changed; else they were only looked at, and may be."""
+    """A change of configs: `changed` is false if it was only checked. `warnings` are sentences
+    about what a checked change deletes."""
 
     changed: bool
     resource: str
+    warnings: list[str]
 
 
 def _resources(console: Console, _ask: Ask) -> ConfigResources:
@@ -82,7 +86,7 @@ def _resources(console: Console, _ask: Ask) -> ConfigResources:
 
 
 def _show(console: Console, ask: Ask) -> Configs:
-    """All configs of one resource. A kind that the cluster is too old for is told in words."""
+    """Return all configs of a resource. Raises Refused if the cluster does not know the kind."""
     resource = _resource(ask.text("kind"), ask.text("name"))
     with console.cluster() as cluster:
         if resource.kind == TOPIC:
@@ -92,7 +96,10 @@ def _show(console: Console, ask: Ask) -> Configs:
 
 
 def _change(console: Console, ask: Ask) -> ChangedConfigs:
-    """`{"kind", "name", "set": {key: value}, "unset": [key], "execute": false}`."""
+    """Check or make the change in the body.
+
+    The body is `{"kind", "name", "set": {key: value}, "unset": [key], "execute": false}`.
+    """
     body = ask.body if isinstance(ask.body, dict) else {}
     resource = _resource(str(body.get("kind", "")), str(body.get("name", "")))
     values, removed, execute = _values(body), _removed(body), bool(body.get("execute"))
@@ -102,7 +109,10 @@ def _change(console: Console, ask: Ask) -> ChangedConfigs:
         if resource.kind == TOPIC:
             cluster.topics([resource.name])
         alter_configs(cluster, resource, values, removed, dry_run=not execute)
-    return ChangedConfigs(execute, str(resource))
+        warnings = []
+        if resource.kind == TOPIC and not execute:
+            warnings = deletion_warnings(cluster, resource.name, values, wall_ms())
+    return ChangedConfigs(execute, str(resource), warnings)
 
 
 def _values(body: Mapping[str, object]) -> dict[str, str]:

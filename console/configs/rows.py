@@ -1,7 +1,7 @@
-"""Configs as rows of a table: value, source, what it overrides, what it means.
+"""Configs as rows of a table: the value, its source, the values it overrides, its documentation.
 
-Pure. Owns that a secret is never shown, whatever a broker sends, and where the documentation comes
-from: the cluster's own sentence, or Ottla's where the cluster sent none.
+Pure. Hides secrets, whatever a broker sends. The documentation is the cluster's own sentence, or
+Ottla's if the cluster sent none.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TAG = re.compile(r"<(/?[a-zA-Z]+)(?:\s[^<>]*)?/?>")
 
 @dataclass(frozen=True, slots=True)
 class ConfigSynonym:
-    """What a config would be without what overrides it."""
+    """A value of a config that another value overrides."""
 
     key: str
     value: str | None
@@ -45,7 +45,7 @@ class ConfigSynonym:
 
 @dataclass(frozen=True, slots=True)
 class ConfigRow:
-    """A config; `by_ottla`: the words about it are Ottla's own."""
+    """A config. `by_ottla`: the documentation is Ottla's."""
 
     key: str
     value: str | None
@@ -60,7 +60,7 @@ class ConfigRow:
 
 
 def rows(kind: int, found: Sequence[DescribeConfigsResourceResult]) -> list[ConfigRow]:
-    """One for each config, in the order given."""
+    """Return a row for each config, in the given order."""
     return [_row(kind, one) for one in found]
 
 
@@ -89,7 +89,7 @@ def _row(kind: int, one: DescribeConfigsResourceResult) -> ConfigRow:
 
 
 def plain_text(documentation: str) -> str:
-    """Apache Kafka documents its configs in HTML: only the words of it."""
+    """Return documentation without its HTML, which Apache Kafka's has."""
     words = _TAG.sub(_instead, documentation)
     return " ".join(unescape(words).split())
 
@@ -99,7 +99,7 @@ def _instead(tag: re.Match[str]) -> str:
 
 
 def _is_secret(kind: int, name: str) -> bool:
-    """A broker may not call one of the keys known here a secret; of others it knows better."""
+    """Return whether a broker's config is secret by Ottla's list, whatever the broker says."""
     return kind == BROKER and key_of(name) is not None and is_sensitive(name)
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from broker.config.start_error import StartError
 from client.cluster import ClusterClient
-from client.configs.settings import TOPIC, ConfigResource, alter_configs
 from client.topics import add_partitions, check_names, create, delete
 from console.endpoints import BadAsk
 
@@ -75,19 +74,6 @@ def grow(cluster: ClusterClient, topic: str, body: object) -> GrownTopic:
         raise BadAsk("count is missing: enter the new number of partitions")
     add_partitions(cluster, topic, count)
     return GrownTopic(topic, count)
-
-
-def configure(cluster: ClusterClient, topic: str, body: object) -> ChangedTopic:
-    """`set` configs to values, and take back to the default what `unset` lists."""
-    asked = _object(body)
-    values, removed = _texts(asked.get("set") or {}), asked.get("unset") or []
-    if not isinstance(removed, list) or not all(isinstance(one, str) for one in removed):
-        raise BadAsk("unset must be a list of keys")
-    if not values and not removed:
-        raise BadAsk("nothing to change: give set or unset")
-    cluster.topics([topic])
-    alter_configs(cluster, ConfigResource(TOPIC, topic), values, removed)
-    return ChangedTopic(topic)
 
 
 def _object(body: object) -> Mapping[str, object]:

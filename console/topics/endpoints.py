@@ -15,7 +15,6 @@ from console.topics.changes import (
     ChangedTopic,
     GrownTopic,
     MadeTopic,
-    configure,
     grow,
     make,
     remove,
@@ -97,11 +96,6 @@ def _grow(console: Console, ask: Ask) -> GrownTopic:
         return grow(cluster, ask.text("topic"), ask.body)
 
 
-def _configure(console: Console, ask: Ask) -> ChangedTopic:
-    with console.cluster() as cluster:
-        return configure(cluster, ask.text("topic"), ask.body)
-
-
 _TOPIC = "/api/topics/{topic}"
 ENDPOINTS = (
     get("/api/topics", _list),
@@ -112,5 +106,4 @@ ENDPOINTS = (
     post("/api/topics", _create),
     post(f"{_TOPIC}/delete", _delete),
     post(f"{_TOPIC}/partitions", _grow),
-    post(f"{_TOPIC}/configs", _configure),
 )

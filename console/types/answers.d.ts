@@ -175,10 +175,12 @@ declare namespace Answer {
     records: number[];
   }
 
-  /** Whether they were changed; else they were only looked at, and may be. */
+  /** A change of configs: `changed` is false if it was only checked. `warnings` are sentences about
+   * what a checked change deletes. */
   interface ChangedConfigs {
     changed: boolean;
     resource: string;
+    warnings: string[];
   }
 
   /** A topic that was changed or removed. */
@@ -229,7 +231,8 @@ declare namespace Answer {
     deleteRetention: number;
   }
 
-  /** The names of what has configs, by kind; of a kind that is not to be had, why. */
+  /** The names of the resources that have configs, by kind. `absent` has the reason why a kind has
+   * no names. */
   interface ConfigResources {
     broker: string[];
     topic: string[];
@@ -238,7 +241,7 @@ declare namespace Answer {
     absent: Record<string, string>;
   }
 
-  /** A config; `by_ottla`: the words about it are Ottla's own. */
+  /** A config. `by_ottla`: the documentation is Ottla's. */
   interface ConfigRow {
     key: string;
     value: string | null;
@@ -252,14 +255,14 @@ declare namespace Answer {
     synonyms: ConfigSynonym[];
   }
 
-  /** What a config would be without what overrides it. */
+  /** A value of a config that another value overrides. */
   interface ConfigSynonym {
     key: string;
     value: string | null;
     source: string;
   }
 
-  /** All configs of one resource. */
+  /** All configs of a resource. */
   interface Configs {
     kind: string;
     name: string;
@@ -980,7 +983,7 @@ declare namespace Answer {
     error: string | null;
   }
 
-  /** Where it lies; `offset` is -1 where the broker does not tell. */
+  /** The place of a written record; `offset` is -1 if the broker does not return it. */
   interface WrittenRecord {
     partition: number;
     offset: number;
@@ -1030,7 +1033,6 @@ declare namespace Answer {
     "/api/group/delete": DeletedGroup;
     "/api/group/reset": MovedGroup;
     "/api/topics": MadeTopic;
-    "/api/topics/{}/configs": ChangedTopic;
     "/api/topics/{}/delete": ChangedTopic;
     "/api/topics/{}/messages": WrittenRecord;
     "/api/topics/{}/partitions": GrownTopic;

@@ -18,7 +18,17 @@ const ALL = 200;
  *   empty?: any, onRow?: Call, selected?: any,
  * }} props
  */
-export function Table({ columns, rows, id, sort: first, sortName, label, empty = null, onRow, selected }) {
+export function Table({
+  columns,
+  rows,
+  id,
+  sort: first,
+  sortName,
+  label,
+  empty = null,
+  onRow,
+  selected,
+}) {
   const [sort, setSort] = useAddressState(sortName ?? null, first ?? "");
   const box = useRef(null);
   const [seen, setSeen] = useState({ from: 0, to: ALL });

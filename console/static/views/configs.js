@@ -1,5 +1,5 @@
 // @ts-check
-// Configs: what is set, where it comes from, what it means; and changing it.
+// Configs of brokers, topics, groups and client metrics: values, sources, meanings, and changes.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
 import { goTo, useAddressFlag, useAddressState } from "../address.js";
@@ -20,6 +20,7 @@ import {
   Waiting,
 } from "../parts/index.js";
 import { Edit } from "./config_edit.js";
+import { inWords } from "./config_words.js";
 
 const KINDS = [
   ["broker", "Brokers"],
@@ -145,7 +146,7 @@ function Resource({ kind, name, word, changed, writes, onAll }) {
     <//>
     ${
       edited &&
-      html`<${Edit} kind=${kind} name=${name} one=${edited} onClose=${() => setEdited(null)}
+      html`<${Edit} kind=${kind} name=${name} config=${edited} onClose=${() => setEdited(null)}
           onDone=${again} />`
     }
   `;
@@ -180,7 +181,7 @@ function Row({ one, kind, writes, onEdit }) {
       ${
         one.secret
           ? html`<span class="quiet">hidden (secret)</span>`
-          : html`<code><${Shown} value=${one.value} type=${one.type} /></code>`
+          : html`<code><${Shown} name=${one.key} value=${one.value} /></code>`
       }
     </div>
     <div class="config-source">
@@ -221,20 +222,10 @@ function Row({ one, kind, writes, onEdit }) {
   </li>`;
 }
 
-/** @param {{ value: string, type: string }} props */
-function Shown({ value, type }) {
+/** @param {{ name: string, value: string | null }} props */
+function Shown({ name, value }) {
   if (value === null) return html`<span class="quiet">none</span>`;
   if (value === "") return html`<span class="quiet">empty</span>`;
-  const words = /^(int|long)$/.test(type) ? inWords(value) : null;
+  const words = inWords(name, value);
   return html`<${Text} value=${value} />${words && html` <span class="quiet">${words}</span>`}`;
-}
-
-/**
- * Large whole numbers are mostly milliseconds or bytes; the key says which, this only groups
- * digits.
- *
- * @param {string} value
- */
-function inWords(value) {
-  return /^-?\d{5,18}$/.test(value) ? `(${Number(value).toLocaleString("en")})` : null;
 }

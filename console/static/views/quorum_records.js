@@ -31,18 +31,21 @@ export function Records() {
     }),
   );
   const [turn, again] = useReducer((one) => one + 1, 0);
-  const { error, again: restart } = useStream(path("/api/quorum/records", { noops: noops ? 1 : null }), (event) => {
-    if (event.absent) setAbout({ source: null, absent: event.absent });
-    if (event.source) {
-      rows.current = [];
-      setAbout({ source: event.source, absent: null });
-    }
-    if (event.moved) setAbout({ source: event.moved, absent: null });
-    if (event.records?.length) {
-      rows.current = [...event.records.toReversed(), ...rows.current].slice(0, RECORDS_MAX);
-      again();
-    }
-  });
+  const { error, again: restart } = useStream(
+    path("/api/quorum/records", { noops: noops ? 1 : null }),
+    (event) => {
+      if (event.absent) setAbout({ source: null, absent: event.absent });
+      if (event.source) {
+        rows.current = [];
+        setAbout({ source: event.source, absent: null });
+      }
+      if (event.moved) setAbout({ source: event.moved, absent: null });
+      if (event.records?.length) {
+        rows.current = [...event.records.toReversed(), ...rows.current].slice(0, RECORDS_MAX);
+        again();
+      }
+    },
+  );
   const shown = useMemo(() => {
     const wanted = word.toLowerCase();
     return wanted

@@ -1,67 +1,26 @@
 // @ts-check
-// A topic's configs, and to change them.
+// The configs of a topic, on the topic's page.
 
 import { html, useState } from "../vendor/preact.js";
 import { useAddressFlag } from "../address.js";
-import { path, post, useGet } from "../api.js";
-import {
-  Badge,
-  Button,
-  Check,
-  Confirm,
-  Empty,
-  ErrorLine,
-  Field,
-  Panel,
-  Table,
-  Text,
-} from "../parts/index.js";
-import { pairs } from "./topics.js";
+import { path, useGet } from "../api.js";
+import { Badge, Button, Check, Empty, ErrorLine, Panel, Table, Text } from "../parts/index.js";
+import { Edit } from "./config_edit.js";
+import { inWords } from "./config_words.js";
 
 /** @param {{ topic: string, writes: boolean }} props */
 export function Configs({ topic, writes }) {
   const { data, error, again } = useGet(path("/api/topics/{}/configs", topic));
   const [all, setAll] = useAddressFlag("defaults");
-  const [editing, setEditing] = useState(null);
-  const rows = (data ?? []).filter((one) => all || one.own);
-  /** @type {Column<Answer.TopicConfig>[]} */
-  const columns = [
-    {
-      name: "Config",
-      value: (one) => one.name,
-      show: (one) => html`<span class="config-name">${one.name}</span>`,
-    },
-    {
-      name: "Value",
-      value: (one) => one.value,
-      wide: true,
-      show: (one) =>
-        one.value
-          ? html`<span class="mono"><${Text} value=${one.value} /></span>`
-          : html`<span class="quiet">${one.value === null ? "not shown" : "empty"}</span>`,
-    },
-    {
-      name: "Source",
-      value: (one) => one.source,
-      show: (one) => html`<${Badge} plain kind=${one.own ? "info" : ""}>${one.source}<//>`,
-    },
-    ...(writes
-      ? [
-          {
-            name: "",
-            label: "Change",
-            show: (one) =>
-              html`<${Button} kind="plain" label="Change ${one.name}"
-                  onClick=${() => setEditing(one)}>Change<//>`,
-          },
-        ]
-      : []),
-  ];
+  const [edited, setEdited] = useState(
+    /** @type {import("./config_edit.js").EditedConfig | null} */ (null),
+  );
+  const rows = (data ?? []).filter((config) => all || config.own);
   return html`<${Panel} title="Configs" inside=${false} actions=${html`
     <${Check} label="Show defaults" checked=${all} onChange=${setAll} />
     ${
       writes &&
-      html`<${Button} onClick=${() => setEditing({ name: "", value: "", own: false })}>
+      html`<${Button} onClick=${() => setEdited({ key: "", value: "", isNew: true })}>
         Set a config
       <//>`
     }
@@ -69,53 +28,62 @@ export function Configs({ topic, writes }) {
     ${error && html`<div class="inside"><${ErrorLine} error=${error} onAgain=${again} /></div>`}
     ${
       data &&
-      html`<${Table} label="Configs" columns=${columns} rows=${rows} id=${(one) => one.name}
+      html`<${Table} label="Configs" columns=${columnsOf(writes ? setEdited : null)} rows=${rows}
+          id=${(config) => config.name}
           empty=${html`<${Empty} title="The topic has no configs of its own">
             The brokers' defaults apply.
           <//>`} />`
     }
     ${
-      editing &&
-      html`<${Change} topic=${topic} config=${editing} all=${data} onClose=${() => setEditing(null)}
-          onDone=${again} />`
+      edited &&
+      html`<${Edit} kind="topic" name=${topic} config=${edited} onClose=${() => setEdited(null)}
+          onDone=${again} documentationOf=${(key) =>
+            data?.find((config) => config.name === key)?.documentation} />`
     }
   <//>`;
 }
 
 /**
- * @param {{
- *   topic: string, config: Answer.TopicConfig, all: Answer.TopicConfig[], onClose: Call,
- *   onDone: Call,
- * }} props
+ * @param {Call | null} onEdit
+ * @returns {Column<Answer.TopicConfig>[]}
  */
-function Change({ topic, config, all, onClose, onDone }) {
-  const [text, setText] = useState(config.name ? (config.value ?? "") : "");
-  const [isDefault, setDefault] = useState(false);
-  const known = all.find((one) => one.name === (config.name || text.split("=")[0].trim()));
-  async function change() {
-    const body = isDefault
-      ? { unset: [config.name] }
-      : { set: config.name ? { [config.name]: text } : pairs(text) };
-    await post(path("/api/topics/{}/configs", topic), body);
-    onDone();
-  }
-  return html`<${Confirm} title=${config.name ? `Change ${config.name}` : "Set a config"}
-      action="Change the topic" onConfirm=${change} onClose=${onClose}>
-    ${
-      config.name
-        ? html`<${Field} label="Value">
-            <input value=${text} disabled=${isDefault} spellcheck="false"
-                onInput=${(event) => setText(event.target.value)} />
-          <//>`
-        : html`<${Field} label="KEY=VALUE, one per line">
-            <textarea value=${text} spellcheck="false" placeholder="retention.ms=86400000"
-                onInput=${(event) => setText(event.target.value)}></textarea>
-          <//>`
-    }
-    ${
-      config.own &&
-      html`<${Check} label="Reset to the default" checked=${isDefault} onChange=${setDefault} />`
-    }
-    ${known?.documentation && html`<p class="config-about">${known.documentation}</p>`}
-  <//>`;
+function columnsOf(onEdit) {
+  /** @type {Column<Answer.TopicConfig>[]} */
+  const columns = [
+    {
+      name: "Config",
+      value: (config) => config.name,
+      show: (config) => html`<span class="config-name">${config.name}</span>`,
+    },
+    {
+      name: "Value",
+      value: (config) => config.value,
+      wide: true,
+      show: (config) => html`<${Value} config=${config} />`,
+    },
+    {
+      name: "Source",
+      value: (config) => config.source,
+      show: (config) => html`<${Badge} plain kind=${config.own ? "info" : ""}>${config.source}<//>`,
+    },
+  ];
+  if (onEdit)
+    columns.push({
+      name: "",
+      label: "Change",
+      show: (config) =>
+        html`<${Button} kind="plain" label="Change ${config.name}"
+            onClick=${() => onEdit({ ...config, key: config.name })}>Change<//>`,
+    });
+  return columns;
+}
+
+/** @param {{ config: Answer.TopicConfig }} props */
+function Value({ config }) {
+  if (!config.value)
+    return html`<span class="quiet">${config.value === null ? "not shown" : "empty"}</span>`;
+  const words = inWords(config.name, config.value);
+  return html`<span class="mono"><${Text} value=${config.value} /></span>${
+    words && html` <span class="quiet">${words}</span>`
+  }`;
 }

@@ -59,14 +59,23 @@ def test_a_topic_from_its_first_record_to_its_end(tab: Tab) -> None:
     tab.wait("12000000")
 
     opened = dialog(tab, "Set a config")
-    opened.get_by_label("KEY=VALUE, one per line").fill("retention.ms=soon")
-    opened.get_by_role("button", name="Change the topic").click()
+    opened.get_by_label("Key").fill("retention.ms")
+    value = opened.get_by_label("Value")
+    assert value.get_attribute("spellcheck") == "false"
+    value.fill("soon")
+    value.press("Enter")
     opened.get_by_role("alert").wait_for()
     assert tab.said_wrong() == ["the server responded with a status of 409 (Conflict)"]
-    opened.get_by_label("KEY=VALUE, one per line").fill("retention.ms=7654321")
-    confirm(opened, "Change the topic")
-    tab.wait("7654321")
-    confirm(dialog(tab, "Add partitions"), "Add partitions")
+    value.fill("604800000")
+    opened.get_by_text("Value: 7 d").wait_for()
+    value.press("Enter")
+    opened.get_by_text("It sets retention.ms to 604800000 (7 d).").wait_for()
+    value.press("Enter")
+    opened.wait_for(state="detached")
+    tab.wait("604800000")
+    opened = dialog(tab, "Add partitions")
+    opened.get_by_label("New number of partitions").press("Enter")
+    opened.wait_for(state="detached")
     tab.page.get_by_role("table", name="Partitions").locator("tbody tr").nth(2).wait_for()
 
     tab.go("/topics/returns/messages")
@@ -81,6 +90,15 @@ def test_a_topic_from_its_first_record_to_its_end(tab: Tab) -> None:
     opened = dialog(tab, "Send again")
     confirm(opened, "Write the record")
     tab.page.get_by_role("button", name=RECORD).nth(1).wait_for()
+
+    tab.go("/topics/returns")
+    config = tab.page.get_by_role("row").filter(has_text="604800000")
+    config.get_by_role("button", name="Change retention.ms").click()
+    opened = tab.page.get_by_role("dialog")
+    opened.get_by_label("Value").fill("1")
+    opened.get_by_role("button", name="Check").click()
+    opened.get_by_text("Everything is deleted: up to 2 of 2 records").wait_for()
+    opened.get_by_role("button", name="Cancel").click()
 
     tab.go("/topics/returns")
     opened = dialog(tab, "Delete")
@@ -99,6 +117,7 @@ def test_a_group_is_moved_after_a_look_at_what_would_change(tab: Tab) -> None:
     opened.get_by_text("The group skips").wait_for()
     opened.get_by_role("button", name="Reset 6 partitions").click()
     opened.get_by_text("The offsets are reset").wait_for()
+    assert opened.get_by_text("nothing has changed yet").count() == 0
     opened.get_by_role("button", name="Close").last.click()
 
 

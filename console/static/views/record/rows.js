@@ -73,8 +73,9 @@ export function Records({ topic, records, several, uncommitted, open, onTurn, on
  */
 function Row({ topic, record, isOpen, several, uncommitted, onTurn }) {
   return useMemo(
-    () => html`<tr class="line ${isOpen ? "is-open" : ""}" onClick=${(event) =>
-      event.target.closest("button, a") || getSelection()?.toString() || onTurn(idOf(record))}>
+    () =>
+      html`<tr class="line ${isOpen ? "is-open" : ""}" onClick=${(event) =>
+        event.target.closest("button, a") || getSelection()?.toString() || onTurn(idOf(record))}>
       <td>
         <button type="button" class="fold" aria-expanded=${isOpen}
             aria-label="Record ${record.partition}-${record.offset}"

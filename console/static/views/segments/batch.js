@@ -25,7 +25,9 @@ const RECORDS = 25;
 /** @param {{ log: Answer.PartitionShown, base: number, at: number, q: Q, turn: Turn }} props */
 export function Batch({ log, base, at, q, turn }) {
   const [first, setFirst] = useState(0);
-  const { data, error, again } = useGet(segmentPath(log, base, "/batch", { at, first, limit: RECORDS }));
+  const { data, error, again } = useGet(
+    segmentPath(log, base, "/batch", { at, first, limit: RECORDS }),
+  );
   const [last, setLast] = useState(null);
   if (data !== null && data !== last) setLast(data);
   const found = data ?? last;

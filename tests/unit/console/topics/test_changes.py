@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from console.endpoints import BadAsk
-from console.topics.changes import configure, grow, make
+from console.topics.changes import grow, make
 from protocol.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
@@ -28,18 +28,8 @@ def cluster() -> ScriptedCluster:
     return ScriptedCluster([topic_of("t")], {"IncrementalAlterConfigsRequest": altered})
 
 
-def test_a_config_goes_back_to_its_default(cluster: ScriptedCluster) -> None:
-    plain(configure(cluster, "t", {"set": {"a": "1"}, "unset": ["b"]}))
-    (asked,) = cluster.asked_for("IncrementalAlterConfigsRequest")[0].resources
-    assert [(one.name, one.value) for one in asked.configs] == [("a", "1"), ("b", None)]
-
-
 def _grown(cluster: ScriptedCluster, body: Any) -> Any:
     return plain(grow(cluster, "t", body))
-
-
-def _configured(cluster: ScriptedCluster, body: Any) -> Any:
-    return plain(configure(cluster, "t", body))
 
 
 @pytest.mark.parametrize(
@@ -53,8 +43,6 @@ def _configured(cluster: ScriptedCluster, body: Any) -> Any:
         (make, {"name": "a", "configs": {"x": 1}}, "strings as values"),
         (_grown, {}, "count is missing"),
         (_grown, {"count": True}, "count must be a whole number"),
-        (_configured, {}, "nothing to change"),
-        (_configured, {"unset": "a"}, "unset must be a list"),
     ],
 )
 def test_what_is_wrong(
