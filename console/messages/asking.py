@@ -1,6 +1,6 @@
-"""Which part of a topic is meant: partitions, places and what is looked for, out of a request.
+"""The partitions, places and search of a request for records.
 
-The words for places are those of `ottla consume`. Owns no connection.
+A place is written as for `ottla consume`. Owns no connection.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from client.offsets import list_offsets
 from client.place_offsets import Span, offsets_at, spans
 from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk
-from console.messages.matching import PARTS, BadPattern, Matcher, matcher_of
+from console.messages.decoding.decoding import TopicDecoder
+from console.messages.matching import PARTS, BadPattern, matcher_of
 from console.messages.paging import parse_cursor
+from console.messages.record_matching import RecordMatcher
 from protocol.messages.metadata import MetadataResponseTopic
 
 LATEST = -1
 PARTITIONS_MAX = 1_000
-"""Of a topic with more, the first ones are meant where none is named."""
+"""The number of partitions of a topic that a request without `partition` reads: the first."""
 
 
 class Part(NamedTuple):
-    """Of a topic: what each partition holds, and what of it is meant."""
+    """The offsets that each partition holds, and those of them that a request asks for."""
 
     topics: Mapping[str, MetadataResponseTopic]
     held: dict[int, Span]
@@ -33,15 +35,18 @@ class Part(NamedTuple):
 
 
 def level_of(ask: Ask) -> int:
-    """Whether records of open and aborted transactions are shown, too."""
+    """Return the isolation level: `uncommitted` asks for open and aborted transactions, too."""
     return READ_UNCOMMITTED if ask.flag("uncommitted") else READ_COMMITTED
 
 
 def part_of(
     cluster: ClusterClient, ask: Ask, now_ms: int, *, newest: bool, backwards: bool = False
 ) -> Part:
-    """From `from` on and up to `to`; `newest`: before `from`. A `cursor` stands instead of `from`;
-    `backwards`: instead of `to`. Raises BadAsk, Refused."""
+    """Return the offsets from `from` up to `to` in the chosen partitions.
+
+    `newest`: the offsets before `from`. A `cursor` replaces `from`, or with `backwards` `to`.
+    Raises BadAsk, Refused.
+    """
     topic = ask.text("topic")
     topics = cluster.topics([topic])
     wanted = [(topic, one) for one in _chosen(ask, topics)]
@@ -65,35 +70,39 @@ def part_of(
 def ends_of(
     cluster: ClusterClient, topics: Mapping[str, MetadataResponseTopic], ask: Ask
 ) -> dict[int, int]:
-    """The ends of the partitions that are meant, now."""
+    """Return the end offsets of the chosen partitions as they are now."""
     topic = ask.text("topic")
     wanted = {(topic, one): LATEST for one in _chosen(ask, topics)}
     found = list_offsets(cluster, topics, wanted, level_of(ask))
     return {index: offset for (_, index), offset in found.items()}
 
 
-def matcher_asked(ask: Ask) -> Matcher:
-    """Of `q`, `regex`, `case` and `parts`. Raises BadAsk."""
+def matcher_asked(ask: Ask, decoder: TopicDecoder | None) -> RecordMatcher:
+    """Return the matcher of `q`, `regex`, `case` and `parts`. Raises BadAsk.
+
+    `decoder` is that of the topic.
+    """
     parts = tuple(one for one in ask.text("parts", ",".join(PARTS)).split(",") if one)
     if not parts or not set(parts) <= set(PARTS):
         raise BadAsk(f"parts must be some of {', '.join(PARTS)}")
     try:
-        return matcher_of(
+        text = matcher_of(
             ask.text("q", ""), is_regex=ask.flag("regex"), with_case=ask.flag("case"), parts=parts
         )
     except BadPattern as error:
         raise BadAsk(str(error)) from None
+    return RecordMatcher(text, decoder)
 
 
 def left_out(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> int:
-    """How many partitions, the last ones, are not meant because the topic has many."""
+    """Return the number of partitions, the last ones, that are not read because there are many."""
     if ask.text("partition", ""):
         return 0
     return len(partitions_of(topics)) - len(_chosen(ask, topics))
 
 
 def _chosen(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> Sequence[int]:
-    """Partitions: those of `partition`, or all, as far as so many are read at once."""
+    """Return the partitions of `partition`, or else all, at most PARTITIONS_MAX."""
     every = [index for _, index in partitions_of(topics)]
     text = ask.text("partition", "")
     if not text:

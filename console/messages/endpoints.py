@@ -21,6 +21,7 @@ from console.messages.decoding.decoding import Decoding
 from console.messages.paging import RECORDS_MAX, cursor_text, page_of
 from console.messages.producing import WrittenRecord, produce, record_asked
 from console.messages.record_files import check_part, file_of
+from console.messages.record_matching import RecordMatcher
 from console.messages.record_page import Place, RecordAtOffset, read_one, record_at
 from console.messages.searching import FINDS_MAX, Search, SearchEvent
 from console.messages.searching_back import BackwardSearch
@@ -140,16 +141,26 @@ def _offset_of(ask: Ask) -> int:
 
 
 class Searches:
-    """How many are under way: each takes a core while it runs."""
+    """The slots of searches, of which each takes a core while it runs."""
 
     def __init__(self, _console: Console) -> None:
         self.room = BoundedSemaphore(SEARCHES_MAX)
 
 
 def _search(console: Console, ask: Ask) -> Iterator[SearchEvent]:
-    """Finds and progress, until all is looked at; the newest first with `order=newest`."""
-    matcher = matcher_asked(ask)
+    """Return the events of a search; with `order=newest`, the newest matches come first.
+
+    Raises BadAsk at once, so that the status of the answer is 400.
+    """
+    matcher = matcher_asked(ask, console.state(Decoding).decoder_of(ask.text("topic")))
     most = ask.number("count", FINDS_MAX, least=1, most=FINDS_MAX)
+    return _search_events(console, ask, matcher, most)
+
+
+def _search_events(
+    console: Console, ask: Ask, matcher: RecordMatcher, most: int
+) -> Iterator[SearchEvent]:
+    """Yield the events of a search, while it holds one of the SEARCHES_MAX slots."""
     topic, level = ask.text("topic"), level_of(ask)
     backwards = ask.text("order", "oldest") == "newest"
     room = console.state(Searches).room
@@ -172,18 +183,19 @@ def _search(console: Console, ask: Ask) -> Iterator[SearchEvent]:
 
 
 def _tail(console: Console, ask: Ask) -> Iterator[TailEvent | None]:
-    """Yield the records that are written from now on; None while there are none.
+    """Return the records that are written from now on; None while there are none.
 
-    A lost broker or leader does not end the tail: an event says that it waits.
+    A lost broker or leader does not end the tail: an event says that it waits. Raises BadAsk.
     """
-    matcher = matcher_asked(ask) if ask.text("q", "") or ask.text("filter", "") else None
+    decoder = console.state(Decoding).decoder_of(ask.text("topic"))
+    matcher = matcher_asked(ask, decoder) if ask.text("q", "") else None
     wanted = None if matcher is None else matcher.finds
     tail = Tail(RECORDS_A_LOOK if wanted is None else OFFSETS_A_LOOK)
-    yield from follow(partial(_looks, console, ask, tail, wanted), time.sleep)
+    return follow(partial(_looks, console, ask, tail, wanted), time.sleep)
 
 
 def _looks(
-    console: Console, ask: Ask, tail: Tail, wanted: Callable[[Record], bool] | None
+    console: Console, ask: Ask, tail: Tail, wanted: Callable[[int, Record], bool] | None
 ) -> Iterator[TailEvent | None]:
     """Yield what the looks of a tail give over the console's connections to the present leaders."""
     topic, level = ask.text("topic"), level_of(ask)

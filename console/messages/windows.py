@@ -30,14 +30,14 @@ def read_windows(
     windows: Mapping[int, Span],
     level: int,
     show: Show,
-    wanted: Callable[[Record], bool] | None = None,
+    wanted: Callable[[int, Record], bool] | None = None,
 ) -> list[Found]:
     """Return the records in the windows; only those for which `wanted` returns True, if it is set.
     Raises Refused, StartError."""
     return [
         Found(partition, record.offset, record.timestamp, size_of(record), show(partition, record))
         for partition, record in records_in(cluster, topic, windows, level)
-        if wanted is None or wanted(record)
+        if wanted is None or wanted(partition, record)
     ]
 
 

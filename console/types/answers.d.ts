@@ -849,9 +849,10 @@ declare namespace Answer {
     cells: Cells;
   }
 
-  /** How far a search is: `scanned` and `total` count offsets, `seconds` is since the start. The
-   * last one has `ended`: "end", or "full" where there were so many finds that one looks on from
-   * `cursor`. */
+  /** The progress of a search: `scanned` and `total` count offsets, `seconds` is since the start.
+   * `decodes`: records are decoded one by one, which is slower. The last event has `ended`: "end",
+   * or "full" if there are more matches than one search returns; the next one begins at `cursor`.
+   * */
   interface SearchEvent {
     scanned: number;
     total: number;
@@ -861,6 +862,7 @@ declare namespace Answer {
     finds?: RecordShown[];
     ended?: "end" | "full";
     cursor?: string;
+    decodes?: boolean;
   }
 
   /** A segment's bar, and what stands beside it; `size` leaves out room that is not used. */

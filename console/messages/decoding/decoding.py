@@ -1,8 +1,9 @@
-"""Which schema explains a value, and what it says then: the one place that chooses.
+"""The choice of a decoder for each key and value, and the decoded data.
 
-Topics of the cluster's own have their decoders; a value with a schema's id goes to the registry;
-else the files that the command was given count, for a topic or for all. What is not explained stays
-as it is, with the reason where one was meant to.
+Kafka's internal topics have decoders of their own. A value that begins with a schema id is decoded
+by the schema registry. Any other value is decoded by the schema files of the command line, for one
+topic or for all. A value that no decoder applies to stays bytes; if a decoder applies and fails,
+`problem` has the reason.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ from base64 import b64decode
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
 
 from broker.config.start_error import StartError
-from client.records.decoders import NONE, decode_by, decoder_of
+from client.records.decoders import METADATA, NONE, OFFSETS, TRANSACTIONS, decode_by, decoder_of
+from client.records.decoding import values_of
 from command.admin.decode_options import DecodeOptions
-from console.answers import ABSENT
+from console.answers import ABSENT, Absent
 from console.endpoints import Console
 from console.messages.decoding.avro import AvroSchema
+from console.messages.decoding.decoded_parts import DecodedParts, JsonText, text_of
 from console.messages.decoding.protobuf import ProtoFiles
 from console.messages.decoding.registry import AVRO, PROTOBUF, Registry, Schema
 from console.messages.decoding.wire import (
@@ -36,7 +39,6 @@ from console.messages.decoding.wire import (
 )
 from console.messages.shown import (
     LISTED,
-    BytesShown,
     DecodedRecord,
     Limits,
     RecordShown,
@@ -44,36 +46,37 @@ from console.messages.shown import (
     text_shown,
 )
 from ottla.launcher import needs_packages
+from protocol.record_batch import RecordBatchHeader
 from protocol.records import Record
 
 DECODED_BYTES_MAX = 1024 * 1024
-"""Of a value; a larger one is saved and looked at elsewhere."""
+"""The size of the largest key or value that is decoded."""
 _PARSED_MAX = 200
 _FIRST_ID = 1
-"""Registries count from here: a smaller id is not asked for."""
+"""The lowest id that a registry gives to a schema; it is not asked for a lower one."""
 
 
 class Decodes(Protocol):
-    """A schema or a message."""
+    """An Avro schema or a Protobuf message type."""
 
     name: str
 
     def decode(self, data: bytes) -> object:
-        """Raises Undecodable."""
+        """Return the data as plain Python values. Raises Undecodable."""
 
 
 class Explained(NamedTuple):
-    """A value and what explained it."""
+    """A decoded value, and the name of the schema that decoded it."""
 
     value: object
     schema: str
 
 
 class Decoding:
-    """`console.state(Decoding).shown(topic, partition, record, limits)`."""
+    """The decoders of a console process, for all topics."""
 
     def __init__(self, console: Console) -> None:
-        """Raises StartError where a file is not what it should be."""
+        """Read the schema files. Raises StartError if a file is no valid schema."""
         options = console.options.decode
         _check_installed(options)
         self._avro = _by_topic(options.avro, _avro_file)
@@ -82,53 +85,62 @@ class Decoding:
         if files is not None:
             self._messages = _by_topic(options.messages, files.message)
         self._registry = None if options.registry is None else Registry(options.registry)
+        self._internal = {kind: decode_by(kind) for kind in (OFFSETS, TRANSACTIONS, METADATA)}
         self._lock = Lock()
         self._parsed: OrderedDict[tuple[int, tuple[int, ...]], Decodes] = OrderedDict()
 
     def shown(
         self, topic: str, partition: int, record: Record, limits: Limits = LISTED
     ) -> RecordShown:
-        """The record, with `decoded` where something explains it."""
+        """Return the record for the page, with `decoded` if a decoder applies to it."""
         shown = record_shown(partition, record, limits)
-        kind = decoder_of(f"{topic}-0", "")
-        most = limits.data_bytes
-        decoded = (
-            self._own(kind, record, most) if kind != NONE else self._by_schema(topic, record, most)
-        )
-        return shown if decoded is None else replace(shown, decoded=decoded)
-
-    def _own(self, kind: str, record: Record, most: int) -> DecodedRecord | None:
-        found = decode_by(kind)(record)
-        if found is None:
-            return None
+        parts = self.parts(topic, record)
+        if parts is None:
+            return shown
         key, value = (
-            ABSENT if said is None or data is None else _text(said, len(data), most)
-            for said, data in ((found.key, record.key), (found.value, record.value))
+            ABSENT
+            if part is ABSENT or data is None
+            else text_shown(text_of(part), len(data), limits.data_bytes)
+            for part, data in ((parts.key, record.key), (parts.value, record.value))
         )
-        return DecodedRecord(f"Kafka's own {kind}", key, value)
+        return replace(shown, decoded=DecodedRecord(parts.schema, key, value, parts.problem))
 
-    def _by_schema(self, topic: str, record: Record, most: int) -> DecodedRecord | None:
-        decoded = DecodedRecord()
-        for name, data in (("key", record.key), ("value", record.value)):
-            if not data or len(data) > DECODED_BYTES_MAX:
-                continue
-            try:
-                found = self._explained(topic, data, is_key=name == "key")
-            except Undecodable as error:
-                if name == "value":
-                    decoded = replace(decoded, problem=str(error))
-                continue
+    def decoder_of(self, topic: str) -> TopicDecoder | None:
+        """Return the decoder of a topic's records; None: no record of the topic is decoded."""
+        is_internal = decoder_of(f"{topic}-0", "") != NONE
+        if is_internal or self._file_of(topic) is not None:
+            return TopicDecoder(self, topic, is_by_frame=False)
+        return None if self._registry is None else TopicDecoder(self, topic, is_by_frame=True)
+
+    def parts(self, topic: str, record: Record) -> DecodedParts | None:
+        """Return the decoded key and value of a record; None if no decoder applies to it."""
+        kind = decoder_of(f"{topic}-0", "")
+        if kind != NONE:
+            found = self._internal[kind](record)
             if found is None:
-                continue
-            text = _text(found.value, len(data), most)
-            if name == "key":
-                decoded = replace(decoded, key=text, schema=found.schema)
-            else:
-                decoded = replace(decoded, value=text, schema=found.schema)
-        return None if decoded == DecodedRecord() else decoded
+                return None
+            key, value = (ABSENT if part is None else part for part in (found.key, found.value))
+            return DecodedParts(f"Kafka's own {kind}", key, value)
+        key, key_schema, _ = self._part(topic, record.key, is_key=True)
+        value, schema, problem = self._part(topic, record.value, is_key=False)
+        parts = DecodedParts(key_schema if schema is ABSENT else schema, key, value, problem)
+        return None if parts == DecodedParts() else parts
+
+    def _part(
+        self, topic: str, data: bytes | None, *, is_key: bool
+    ) -> tuple[object, str | Absent, str | Absent]:
+        """Return the decoded data, the name of its schema, and the reason why it is not decoded,
+        each if there is one."""
+        if not data or len(data) > DECODED_BYTES_MAX:
+            return ABSENT, ABSENT, ABSENT
+        try:
+            found = self._explained(topic, data, is_key=is_key)
+        except Undecodable as error:
+            return ABSENT, ABSENT, str(error)
+        return (ABSENT, ABSENT, ABSENT) if found is None else (*found, ABSENT)
 
     def _explained(self, topic: str, data: bytes, *, is_key: bool) -> Explained | None:
-        """None where nothing is meant to explain it. Raises Undecodable."""
+        """Return the decoded data; None if no decoder applies. Raises Undecodable."""
         of_topic = None if is_key else self._file_of(topic)
         frame = framed(data) if self._registry is not None else None
         if frame is None or self._registry is None:
@@ -157,8 +169,8 @@ class Decoding:
             indexes, payload = message_indexes(payload)
         elif schema.kind != AVRO:
             try:
-                return Explained(json.loads(payload), f"JSON Schema {schema_id}")
-            except ValueError:
+                return Explained(_json_text(payload), f"JSON Schema {schema_id}")
+            except (ValueError, RecursionError):
                 raise Undecodable(
                     f"the value is not JSON, but schema {schema_id} is a JSON Schema"
                 ) from None
@@ -172,11 +184,38 @@ class Decoding:
         return Explained(parsed.decode(payload), f"{parsed.name}, schema {schema_id}")
 
 
+@dataclass(frozen=True, slots=True)
+class TopicDecoder:
+    """The decoder of one topic's records."""
+
+    decoding: Decoding
+    topic: str
+    is_by_frame: bool
+    """Whether only keys and values that begin with a schema id are decoded."""
+
+    def parts(self, record: Record) -> DecodedParts | None:
+        """Return the decoded key and value; None if no decoder applies to the record."""
+        return self.decoding.parts(self.topic, record)
+
+    def applies_to(self, header: RecordBatchHeader, body: bytes) -> bool:
+        """Return whether a record in a batch's unpacked body may be decoded. Raises CorruptBatch.
+
+        Without this check, each topic of a console with a schema registry would be searched slowly.
+        """
+        if not self.is_by_frame:
+            return True
+        keys: list[bytes | None] = []
+        values = values_of(body, header.record_count, keys)
+        return any(data and framed(data) is not None for data in (*values, *keys))
+
+
 def _without_registry(
     error: Undecodable, schema_id: int, data: bytes, of_topic: Decodes | None
 ) -> Explained | None:
-    """What the files make of it where the registry does not explain it; a number of 8 bytes begins
-    with a zero byte as well."""
+    """Return a value that the registry cannot decode, decoded by the topic's file or as a number.
+
+    A number of eight bytes may begin with a zero byte, too. None if neither applies.
+    """
     if of_topic is not None:
         with suppress(Undecodable):
             return Explained(_by_file(of_topic, data), of_topic.name)
@@ -201,8 +240,18 @@ def _parsed(schema: Schema, indexes: tuple[int, ...]) -> Decodes:
     return AvroSchema(schema.text, schema.references)
 
 
+def _json_text(payload: bytes) -> JsonText:
+    """Return valid JSON as its text. Raises ValueError, RecursionError."""
+    text = payload.decode()
+    json.loads(text)
+    return JsonText(text)
+
+
 def _by_file(schema: Decodes, data: bytes) -> object:
-    """By the whole value, or by what is behind the id of a registry that is not asked."""
+    """Return the value decoded, or else the part behind the schema id that it begins with.
+
+    Raises Undecodable.
+    """
     try:
         return schema.decode(data)
     except Undecodable:
@@ -214,19 +263,14 @@ def _by_file(schema: Decodes, data: bytes) -> object:
     return schema.decode(payload)
 
 
-def _text(value: object, size: int, most: int) -> BytesShown:
-    return text_shown(json.dumps(value, ensure_ascii=False, default=_plain), size, most)
-
-
-def _plain(value: object) -> str:
-    return f"0x{value.hex()}" if isinstance(value, bytes) else str(value)
-
-
 # --- options -------------------------------------------------------------------------------------
 
 
 def _by_topic(said: tuple[str, ...], make: Callable[[str], Decodes]) -> dict[str, Decodes]:
-    """`TOPIC=WHAT` each, or WHAT alone for all topics, under "". Raises StartError."""
+    """Return what `make` gives for each `TOPIC=WHAT`, by topic; WHAT alone is for all topics, "".
+
+    Raises StartError.
+    """
     found = {}
     for one in said:
         topic, equals, what = one.partition("=")

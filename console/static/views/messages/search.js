@@ -32,7 +32,7 @@ export function Search({ topic, q, ...rest }) {
   const { error, done } = useStream(
     stopped ? null : path("/api/topics/{}/search", topic, query),
     (event) => {
-      if (event.scanned === 0 && event.found === 0) kept.current = []; // it begins, perhaps anew
+      if (event.scanned === 0 && event.found === 0) kept.current = []; // the stream starts, or restarts
       if (event.finds) {
         kept.current = [...kept.current, ...event.finds];
         setFound([...before.current, ...kept.current]);
@@ -46,6 +46,7 @@ export function Search({ topic, q, ...rest }) {
     kept.current = [];
     setCursor(progress?.cursor ?? "");
   }
+  if (error && !progress) return html`<${ErrorLine} error=${error} />`;
   return html`
     <${ErrorLine} error=${error} />
     <${Panel} label="Search results"
@@ -84,7 +85,7 @@ function percent(progress) {
 }
 
 /**
- * How far a search is.
+ * The progress of a search in words.
  *
  * @param {Answer.SearchEvent | null} progress
  * @param {boolean} isOver
@@ -96,8 +97,9 @@ function words(progress, isOver, stopped) {
     `scanned ${count(progress.scanned)} of ${count(progress.total)} offsets`,
     bytes(progress.bytes),
     `${progress.seconds.toFixed(1)} s`,
+    ...(progress.decodes ? ["decodes each record"] : []),
   ].join(", ");
-  if (progress.ended === "full") return `${done}: stopped at the maximum number of matches`;
+  if (progress.ended === "full") return `${done}: stopped, as there are more matches`;
   if (stopped) return `${done}: stopped`;
   return isOver ? `${done}: finished` : done;
 }

@@ -105,13 +105,13 @@ def test_what_is_wrong(values: dict[str, str], reason: str) -> None:
         part(**values)
 
 
-def test_what_is_looked_for() -> None:
-    assert matcher_asked(ask(q="a")).parts == ("key", "value", "headers")
-    assert matcher_asked(ask(q="a", parts="key")).parts == ("key",)
+def test_the_search_text() -> None:
+    assert matcher_asked(ask(q="a"), None).text.parts == ("key", "value", "headers")
+    assert matcher_asked(ask(q="a", parts="key"), None).text.parts == ("key",)
     with pytest.raises(BadAsk, match="parts must be some of key, value, headers"):
-        matcher_asked(ask(q="a", parts="topic"))
+        matcher_asked(ask(q="a", parts="topic"), None)
     with pytest.raises(BadAsk, match="not a regular expression"):
-        matcher_asked(ask(q="(", regex="1"))
+        matcher_asked(ask(q="(", regex="1"), None)
 
 
 def test_who_sees_transactions_that_are_open() -> None:

@@ -94,6 +94,12 @@ def test_a_search_and_no_more_than_so_many(console: Console) -> None:
     assert room.acquire(blocking=False)
 
 
+def test_a_search_that_cannot_be_is_rejected_at_once(console: Console) -> None:
+    for values in ({"q": "(", "regex": "1"}, {"q": ""}, {"q": "a", "count": "0"}):
+        with pytest.raises(BadAsk):
+            asked(console, "/api/topics/{topic}/search", **values)
+
+
 def grow(console: Console, *ends: int) -> None:
     """Let partition 0 of the cluster have these end offsets, one after the other."""
     coming = iter(ends)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from console.messages.matching import BadPattern, Matcher, matcher_of
+from console.messages.matching import BadPattern, Matcher, compiled, matcher_of, records_with
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, read_header
 from protocol.records import Headers, Record, RecordBatchBuilder, iterate_records
 
@@ -15,6 +15,9 @@ RECORDS: list[tuple[bytes | None, bytes | None, Headers]] = [
     (b"\xff\x00", b"", (("a", b"apple"),)),
     (b"k5", b"x" * 300 + b"42", ()),
     (b"apple", b"$.", ()),
+    (b"k6", rb'{"city": "\u6771\u4eac", "name": "Bj\u00f6rn", "path": "a\/b"}', ()),
+    (b"k7", b"\xc2\xff\xfe\xc3\xa9", ()),
+    (b"k8", b"no JSON: \\u6771", ()),
 ]
 
 
@@ -27,8 +30,8 @@ def batch() -> bytes:
 
 
 def found(matcher: Matcher, batch: bytes) -> list[int]:
-    body = batch[HEADER_SIZE:]
-    return [one.offset - 10 for one in matcher.found_in(read_header(batch), body)]
+    candidates = matcher.candidates(read_header(batch), batch[HEADER_SIZE:])
+    return [record.offset - 10 for record in candidates if matcher.finds(record)]
 
 
 @pytest.mark.parametrize(
@@ -51,6 +54,18 @@ def found(matcher: Matcher, batch: bytes) -> list[int]:
         (r"[\]$]\.", {"is_regex": True}, [5]),
         ("^*k5", {"is_regex": True}, [4]),
         ("^$", {"is_regex": True, "parts": ("value",)}, [3]),
+        ("\u6771\u4eac", {}, [6]),
+        ("BJ\u00d6RN", {}, [6]),
+        ("BJ\u00d6RN", {"with_case": True}, []),
+        ("a/b", {}, [6]),
+        (r"\u6771", {}, [6, 8]),
+        (r'"Bj.rn"', {"is_regex": True}, [6]),
+        ("\u00c4PFEL", {}, [2]),
+        (r"\xff\xfe", {"is_regex": True}, [7]),
+        (r"\xff\xfe\xe9", {"is_regex": True}, []),
+        (r"\x{e9}", {"is_regex": True}, [7]),
+        (r"^k[\x80-\xff]", {"is_regex": True}, []),
+        (r"\\xff", {"is_regex": True}, []),
     ],
 )
 def test_what_is_found(text: str, how: dict[str, object], offsets: list[int], batch: bytes) -> None:
@@ -61,9 +76,8 @@ def test_what_is_found(text: str, how: dict[str, object], offsets: list[int], ba
 
 
 def test_records_are_whole(batch: bytes) -> None:
-    (one,) = matcher_of("and 42|und 42", is_regex=True).found_in(
-        read_header(batch), batch[HEADER_SIZE:]
-    )
+    pattern = compiled("and 42|und 42", is_regex=True, with_case=False).loose
+    (one,) = records_with(pattern, read_header(batch), batch[HEADER_SIZE:])
     assert one == Record(12, 1000, None, "Äpfel und 42".encode())
 
 
@@ -87,4 +101,4 @@ def test_what_is_none(text: str, reason: str, capfd: pytest.CaptureFixture[str])
 def test_a_body_that_ends_within_a_record(batch: bytes) -> None:
     damaged = bytes([0x80]) + b"apple"[:0]
     with pytest.raises(CorruptBatch):
-        list(matcher_of("x*", is_regex=True).found_in(read_header(batch), damaged))
+        list(matcher_of("x*", is_regex=True).candidates(read_header(batch), damaged))

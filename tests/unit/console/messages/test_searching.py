@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
+import pytest
+
 from client.place_offsets import Span
 from client.records.reading import Batch
 from console.messages.matching import matcher_of
+from console.messages.record_matching import RecordMatcher
 from console.messages.searching import Search
 from console.messages.shown import record_shown
 from tests.unit.client.records.batches import batch_of, packed
@@ -17,9 +20,8 @@ from tests.unit.console.one_console import plain_events
 
 def search(text: str, step_s: float = 0.0, most: int = 200, last: int = 6) -> Search:
     moments = count()
-    return Search(
-        {0: Span(0, last)}, matcher_of(text), record_shown, lambda: next(moments) * step_s, most
-    )
+    matcher = RecordMatcher(matcher_of(text))
+    return Search({0: Span(0, last)}, matcher, record_shown, lambda: next(moments) * step_s, most)
 
 
 def batches(last: int = 1 << 40) -> Iterator[Batch]:
@@ -59,6 +61,13 @@ def test_enough_is_enough_and_where_to_go_on() -> None:
     assert offsets(events) == [0, 1]
     assert events[-1]["ended"] == "full"
     assert events[-1]["cursor"] == "0:2"
+
+
+@pytest.mark.parametrize(("most", "ended"), [(5, "full"), (6, "end")])
+def test_a_search_is_full_only_if_there_is_one_more_match(most: int, ended: str) -> None:
+    events = list(plain_events(search("value", most=most).events(batches())))
+    assert len(offsets(events)) == most
+    assert events[-1]["ended"] == ended
 
 
 def test_records_beyond_what_is_asked_for_are_left_out() -> None:

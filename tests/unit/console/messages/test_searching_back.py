@@ -13,6 +13,7 @@ from client.records.reading import Batch
 from console.messages import searching_back
 from console.messages.matching import matcher_of
 from console.messages.paging import parse_cursor
+from console.messages.record_matching import RecordMatcher
 from console.messages.searching_back import WINDOW_BYTES, BackwardSearch
 from console.messages.shown import record_shown
 from protocol.record_batch import read_header
@@ -21,6 +22,7 @@ from tests.unit.console.one_console import plain_events
 
 BATCH = 3
 FIRST = 4
+MATCHER = RecordMatcher(matcher_of("x"))
 Logs = Mapping[int, Sequence[tuple[int, bytes]]]
 """Of each partition the times and values of its records, from offset 0 on."""
 
@@ -57,7 +59,7 @@ def search(
     reading = Reading(logs)
     whole = {one: Span(0, len(records)) for one, records in logs.items()}
     searching = BackwardSearch(
-        spans or whole, matcher_of("x"), record_shown, lambda: next(moments) * step_s, most, FIRST
+        spans or whole, MATCHER, record_shown, lambda: next(moments) * step_s, most, FIRST
     )
     return list(plain_events(searching.events(reading))), reading
 
@@ -83,9 +85,7 @@ def test_one_partition_from_its_end() -> None:
 
 def test_the_newest_finds_are_told_before_the_rest_is_read() -> None:
     reading = Reading({0: log(range(1000))})
-    searching = BackwardSearch(
-        {0: Span(0, 1000)}, matcher_of("x"), record_shown, lambda: 0.0, 200, FIRST
-    )
+    searching = BackwardSearch({0: Span(0, 1000)}, MATCHER, record_shown, lambda: 0.0, 200, FIRST)
     events = plain_events(searching.events(reading))
     next(events)
     assert finds([next(events)]) == [(0, 999), (0, 998)]  # of their batch the rest was not read
@@ -132,6 +132,14 @@ def test_who_looks_on_misses_nothing_and_sees_nothing_twice(most: int) -> None:
     }
     assert len(told) == len(every) and set(told) == every
     assert times == sorted(times, reverse=True)
+
+
+@pytest.mark.parametrize(("most", "ended"), [(59, "full"), (60, "end"), (61, "end")])
+def test_a_search_is_full_only_if_there_is_one_more_match(most: int, ended: str) -> None:
+    events, _ = search({0: log(range(100), every=2), 1: log(range(40), every=4)}, most)
+    assert len(finds(events)) == min(most, 60)
+    assert events[-1]["ended"] == ended
+    assert ("cursor" in events[-1]) == (ended == "full")
 
 
 def test_times_that_go_back_lose_nothing() -> None:
