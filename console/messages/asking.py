@@ -16,7 +16,9 @@ from client.place_offsets import Span, offsets_at, spans
 from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk
 from console.messages.decoding.decoding import TopicDecoder
-from console.messages.matching import PARTS, BadPattern, matcher_of
+from console.messages.filtering.condition import Condition, condition_of
+from console.messages.filtering.expressions import BadFilter
+from console.messages.matching import PARTS, BadPattern, Matcher, matcher_of
 from console.messages.paging import parse_cursor
 from console.messages.record_matching import RecordMatcher
 from protocol.messages.metadata import MetadataResponseTopic
@@ -77,21 +79,39 @@ def ends_of(
     return {index: offset for (_, index), offset in found.items()}
 
 
-def matcher_asked(ask: Ask, decoder: TopicDecoder | None) -> RecordMatcher:
-    """Return the matcher of `q`, `regex`, `case` and `parts`. Raises BadAsk.
+def matcher_asked(ask: Ask, decoder: TopicDecoder | None) -> RecordMatcher | None:
+    """Return the matcher of `q` with `regex`, `case` and `parts`, and of `filter`.
 
-    `decoder` is that of the topic.
+    `decoder` is that of the topic. None: the request has neither a text nor a filter, so that it
+    selects each record. Raises BadAsk.
     """
-    parts = tuple(one for one in ask.text("parts", ",".join(PARTS)).split(",") if one)
+    text, condition = _text_asked(ask), _condition_asked(ask)
+    if text is None and condition is None:
+        return None
+    return RecordMatcher(text, condition, decoder)
+
+
+def _text_asked(ask: Ask) -> Matcher | None:
+    parts = tuple(part for part in ask.text("parts", ",".join(PARTS)).split(",") if part)
     if not parts or not set(parts) <= set(PARTS):
         raise BadAsk(f"parts must be some of {', '.join(PARTS)}")
+    text = ask.text("q", "")
+    if not text:
+        return None
     try:
-        text = matcher_of(
-            ask.text("q", ""), is_regex=ask.flag("regex"), with_case=ask.flag("case"), parts=parts
-        )
+        return matcher_of(text, is_regex=ask.flag("regex"), with_case=ask.flag("case"), parts=parts)
     except BadPattern as error:
         raise BadAsk(str(error)) from None
-    return RecordMatcher(text, decoder)
+
+
+def _condition_asked(ask: Ask) -> Condition | None:
+    text = ask.text("filter", "")
+    if not text.strip():
+        return None
+    try:
+        return condition_of(text)
+    except BadFilter as error:
+        raise BadAsk(str(error)) from None
 
 
 def left_out(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> int:

@@ -15,7 +15,7 @@ from client.cluster import ClusterClient
 from client.core.offsets import READ_UNCOMMITTED
 from client.place_offsets import spans
 from client.refusals import Refused
-from console.endpoints import Ask, Console, Download, NotHere, get, post, stream, wall_ms
+from console.endpoints import Ask, BadAsk, Console, Download, NotHere, get, post, stream, wall_ms
 from console.messages.asking import ends_of, left_out, level_of, matcher_asked, part_of
 from console.messages.decoding.decoding import Decoding
 from console.messages.paging import RECORDS_MAX, cursor_text, page_of
@@ -153,6 +153,8 @@ def _search(console: Console, ask: Ask) -> Iterator[SearchEvent]:
     Raises BadAsk at once, so that the status of the answer is 400.
     """
     matcher = matcher_asked(ask, console.state(Decoding).decoder_of(ask.text("topic")))
+    if matcher is None:
+        raise BadAsk("enter a text or a filter to search for")
     most = ask.number("count", FINDS_MAX, least=1, most=FINDS_MAX)
     return _search_events(console, ask, matcher, most)
 

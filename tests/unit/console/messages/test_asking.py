@@ -11,6 +11,7 @@ from console.endpoints import BadAsk
 from console.messages import asking
 from console.messages.asking import Part, ends_of, left_out, level_of, matcher_asked, part_of
 from protocol.messages.list_offsets import ListOffsetsResponse
+from protocol.records import Record
 from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
 from tests.unit.console.one_console import ask
 
@@ -105,13 +106,29 @@ def test_what_is_wrong(values: dict[str, str], reason: str) -> None:
         part(**values)
 
 
-def test_the_search_text() -> None:
-    assert matcher_asked(ask(q="a"), None).text.parts == ("key", "value", "headers")
-    assert matcher_asked(ask(q="a", parts="key"), None).text.parts == ("key",)
-    with pytest.raises(BadAsk, match="parts must be some of key, value, headers"):
-        matcher_asked(ask(q="a", parts="topic"), None)
-    with pytest.raises(BadAsk, match="not a regular expression"):
-        matcher_asked(ask(q="(", regex="1"), None)
+def test_the_search_text_and_the_filter() -> None:
+    matcher = matcher_asked(ask(q="a"), None)
+    assert matcher is not None and matcher.text is not None
+    assert matcher.text.parts == ("key", "value", "headers") and matcher.condition is None
+    both = matcher_asked(ask(q="a", parts="key", filter="partition == 1"), None)
+    assert both is not None
+    assert both.finds(1, Record(0, 0, b"an", None))
+    assert not both.finds(2, Record(0, 0, b"an", None))
+    assert not both.finds(1, Record(0, 0, b"no", b"an"))
+    assert matcher_asked(ask(q="", filter=" "), None) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"q": "a", "parts": "topic"}, "parts must be some of key, value, headers"),
+        ({"q": "(", "regex": "1"}, "not a regular expression"),
+        ({"filter": "value.a = 1"}, "filter, character 9: write == to compare"),
+    ],
+)
+def test_a_search_that_cannot_be(values: dict[str, str], reason: str) -> None:
+    with pytest.raises(BadAsk, match=reason):
+        matcher_asked(ask(**values), None)
 
 
 def test_who_sees_transactions_that_are_open() -> None:

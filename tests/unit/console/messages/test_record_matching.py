@@ -44,7 +44,7 @@ def offsets(matcher: RecordMatcher, *values: bytes | None) -> list[int]:
 
 def matcher(text: str, topic: str = "t", **options: Any) -> RecordMatcher:
     decoding = Decoding(OneCluster(ScriptedCluster(), decode=DecodeOptions(**options)))
-    return RecordMatcher(matcher_of(text), decoding.decoder_of(topic))
+    return RecordMatcher(matcher_of(text), decoder=decoding.decoder_of(topic))
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""A filter of records by their fields: `value.status == "PAID" && value.amount > 100`."""
