@@ -190,7 +190,7 @@ def _tail(console: Console, ask: Ask) -> Iterator[TailEvent | None]:
     A lost broker or leader does not end the tail: an event says that it waits. Raises BadAsk.
     """
     decoder = console.state(Decoding).decoder_of(ask.text("topic"))
-    matcher = matcher_asked(ask, decoder) if ask.text("q", "") else None
+    matcher = matcher_asked(ask, decoder)
     wanted = None if matcher is None else matcher.finds
     tail = Tail(RECORDS_A_LOOK if wanted is None else OFFSETS_A_LOOK)
     return follow(partial(_looks, console, ask, tail, wanted), time.sleep)
