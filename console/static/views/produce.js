@@ -3,8 +3,8 @@
 
 import { html, useState } from "../vendor/preact.js";
 import { messageOf, path, post, useGet } from "../api.js";
+import * as links from "../links.js";
 import { Button, Check, Dialog, ErrorLine, Field, Note, time } from "../parts/index.js";
-import { recordsFrom } from "./messages/query.js";
 import { FORM_NAMES, inForm, membersOf, typedOf } from "./typed_data.js";
 
 /**
@@ -52,7 +52,7 @@ export function Produce({ topic, partitions, record, onDone, onClose }) {
         onDone(place);
       } else {
         onClose();
-        location.hash = recordsFrom(target, place.partition, place.offset);
+        location.hash = links.record(target, place.partition, place.offset);
       }
     } catch (failure) {
       setError(messageOf(failure));
