@@ -1,16 +1,18 @@
-"""Groups as the page gets them. Times are ms since 1970; `since` is words with times in braces."""
+"""The answers of the endpoints about groups.
+
+Times are ms since 1970. A `since` is a text with such times between braces.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from client.core.leaders import Partition
-from console.answers import ABSENT, Absent
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Since when the console looks at groups, how often, and what went wrong."""
+    """The times of the lag's samples, and the error of the last one."""
 
     since_ms: int | None
     last_ms: int | None
@@ -19,10 +21,19 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRow:
-    """A group of the list; `members` None: the login may not see them.
+class WithoutCommit:
+    """The partitions of a group's topics without a committed offset, and the records in them."""
 
-    `lag` is the sum of the partitions whose lag is known; None: it is known of none.
+    partitions: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A row of the list of groups.
+
+    `members` is None if the login may not see them, or if the console does not know this type of
+    group. `lag` is the sum of the known lags, None if no lag is known.
     """
 
     group: str
@@ -33,6 +44,7 @@ class GroupRow:
     members: int | None
     lag: int | None
     partitions_without_lag: int
+    uncommitted: WithoutCommit
     spark: list[int | None]
     since_ms: int | None
     since: str
@@ -40,19 +52,24 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupList:
-    """A page of `count` groups that have the word, `of` all; how many are in which state."""
+    """A page of the groups whose names match.
+
+    `count` is the number of groups that match, `of` of all groups. `hides_some`: the login sees
+    only the groups that it may describe.
+    """
 
     groups: list[GroupRow]
     count: int
     of: int
     lagging: int
     states: dict[str, int]
+    hides_some: bool
     watched: Watched
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """Who reads what, and what it is to read."""
+    """A member, the partitions assigned to it, and its target assignment (KIP-848)."""
 
     id: str
     name: str
@@ -66,13 +83,17 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupPartition:
-    """Where a group stands in a partition; `reader` is the number of a member."""
+    """A partition of a group, with its committed offset and lag.
+
+    `reader` is the index of its member. `held`: the records of a partition without a commit.
+    """
 
     topic: str
     partition: int
     committed: int | None
     end: int | None
     lag: int | None
+    held: int | None
     reader: int | None
     since: str
     late: bool
@@ -82,27 +103,35 @@ class GroupPartition:
 
 @dataclass(frozen=True, slots=True)
 class GroupShown:
-    """One group; one without committed offsets says so in `unserved`, and has little else."""
+    """The page of a group.
+
+    `unserved`: why the page has no members of the group, or nothing but its row of the list.
+    `keeps_up` is true if the samples show it, or if the group has read all records. `operations`:
+    those that the login may do on the group, None if the broker does not report them.
+    """
 
     group: str
     type: str
     state: str
     members: list[GroupMember]
     partitions: list[GroupPartition]
-    assignor: str | None | Absent = ABSENT
-    coordinator: int | None | Absent = ABSENT
-    epoch: int | None | Absent = ABSENT
-    target_epoch: int | None | Absent = ABSENT
-    lag: int | None | Absent = ABSENT
-    partitions_without_lag: int | Absent = ABSENT
-    since: str | Absent = ABSENT
-    watched: Watched | Absent = ABSENT
-    unserved: str | Absent = ABSENT
+    assignor: str | None
+    coordinator: int | None
+    epoch: int | None
+    target_epoch: int | None
+    lag: int | None
+    partitions_without_lag: int
+    uncommitted: WithoutCommit
+    since: str
+    keeps_up: bool
+    watched: Watched
+    operations: list[str] | None
+    unserved: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class LagLine:
-    """The lag of a partition at each look."""
+    """The lag of a partition at each sample."""
 
     topic: str
     partition: int
@@ -111,7 +140,10 @@ class LagLine:
 
 @dataclass(frozen=True, slots=True)
 class GroupLag:
-    """The last hour: the sum, and the partitions that lag most, of `kept` that are watched."""
+    """The lag of a group over the last hour: the sum, and the partitions with the most lag.
+
+    `kept` is the number of partitions that have samples, `kept_most` its limit.
+    """
 
     times_ms: list[int]
     total: list[int | None]
@@ -122,7 +154,7 @@ class GroupLag:
 
 @dataclass(frozen=True, slots=True)
 class MovedPartition:
-    """A partition, and where the group would go on; `committed` None: nowhere yet."""
+    """A partition with its new offset; `committed` None: it has none yet."""
 
     topic: str
     partition: int
@@ -132,7 +164,7 @@ class MovedPartition:
 
 @dataclass(frozen=True, slots=True)
 class MovedGroup:
-    """Whether a group was moved; else this is the plan."""
+    """The new offsets of a group: committed if `moved`, otherwise a preview."""
 
     moved: bool
     rows: list[MovedPartition]
@@ -140,7 +172,7 @@ class MovedGroup:
 
 @dataclass(frozen=True, slots=True)
 class CommittedPartition:
-    """What a group has committed of a partition."""
+    """A committed offset of a group."""
 
     topic: str
     partition: int
@@ -149,7 +181,7 @@ class CommittedPartition:
 
 @dataclass(frozen=True, slots=True)
 class DeletedGroup:
-    """Whether a group was deleted; and what goes with it."""
+    """The committed offsets of a group: deleted with it if `deleted`, otherwise a preview."""
 
     deleted: bool
     rows: list[CommittedPartition]

@@ -1,31 +1,22 @@
-"""What the page asks about groups: a list, one group, its lag over the last hour, and moving it.
+"""The endpoints about groups: the list, a group, its lag over the last hour, and changes.
 
-Groups are listed anew each time; lag comes from the sampler's last look. What moves or removes a
-group is planned first: the page shows the plan, and sends it back to have it done.
+Groups are listed for each request; lag over time comes from the sampler. A change is first a
+preview, and is carried out if the page sends it again with `execute`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from broker.config.start_error import StartError
+from client.access.operations import operations_on_cluster
 from client.cluster import ClusterClient
-from client.core.groups import GroupDescription, MemberDescription
 from client.core.leaders import Partition
 from client.groups.committed import commit_offsets, committed_offsets
-from client.groups.groups import (
-    GroupSummary,
-    Standing,
-    by_coordinator,
-    check_is_idle,
-    delete,
-    described,
-    standings,
-)
+from client.groups.groups import GroupSummary, by_coordinator, check_is_idle, delete, described
 from client.groups.many import WITHOUT_OFFSETS, member_counts
 from client.groups.moving import planned
-from client.groups.total_lag import total_lag
-from client.groups.unread import next_record_times
+from client.groups.total_lag import TotalLag
 from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
 from console.groups.answers import (
@@ -33,95 +24,102 @@ from console.groups.answers import (
     DeletedGroup,
     GroupLag,
     GroupList,
-    GroupMember,
-    GroupPartition,
     GroupRow,
     GroupShown,
     LagLine,
     MovedGroup,
     MovedPartition,
     Watched,
+    WithoutCommit,
 )
-from console.groups.lag_history import PARTITIONS_MAX, Behind, LagHistory
+from console.groups.group_page import facts_of, shown
+from console.groups.lag_history import PARTITIONS_MAX, LagHistory
 from console.groups.lag_sampler import LagSampler
-from console.groups.words import lasting, since
+from console.groups.words import since
+from ottla.plugins.authorizer import Operation
 
 SPARK_POINTS = 60
 PAGE_MAX = 200
 LINES_MAX = 12
-"""Partitions with a line of their own in the chart of a group."""
-UNREAD_MAX = 8
-"""Partitions of which the record is looked at that the group hangs on."""
-FRESH_MS = 10_000
-"""A record that waits for less is on its way."""
+"""The most partitions that have a line of their own in the chart of a group."""
 MOVES_MAX = 10_000
-FIRST_LOOK_S = 3.0
+FIRST_SAMPLE_S = 3.0
+
+Listed = Mapping[str, tuple[int, GroupSummary]]
+"""The coordinator and the row of each group, by name."""
 
 
 def _list(console: Console, ask: Ask) -> GroupList:
-    """A page of the groups whose names have `q`, by `sort`: lag or name."""
+    """Return a page of the groups whose names contain `q`, ordered by `sort`: lag or name."""
     sampler = console.state(LagSampler)
-    sampler.wait_for_first(FIRST_LOOK_S)
-    wanted, by_name = ask.text("q", "").lower(), ask.text("sort", "lag") == "name"
+    sampler.wait_for_first(FIRST_SAMPLE_S)
     first = ask.number("from", 0, least=0)
     count = ask.number("count", 100, least=1, most=PAGE_MAX)
     with console.cluster() as cluster:
-        every = {
-            one.group: (node_id, one)
-            for node_id, listed in by_coordinator(cluster).items()
-            for one in listed
+        groups = {
+            row.group: (node_id, row)
+            for node_id, rows in by_coordinator(cluster).items()
+            for row in rows
         }
-        lags = sampler.read(lambda history: {name: history.lag(name) for name in every})
-        names = [name for name in sorted(every) if wanted in name.lower()]
-        if not by_name:
-            names.sort(key=lambda name: -(lags[name].records or 0))
+        lags = sampler.read(lambda history: {name: history.lag(name) for name in groups})
+        names = _matching(groups, lags, ask.text("q", ""), ask.text("sort", "lag"))
         page = names[first : first + count]
-        members = _members_of(cluster, [every[name] for name in page])
+        members = _members_of(cluster, [groups[name] for name in page])
+        operations = operations_on_cluster(cluster)
     now_ms = wall_ms()
     rows = sampler.read(
-        lambda history: [
-            _row(every[name][1], every[name][0], members.get(name), history, now_ms)
-            for name in page
-        ]
+        lambda history: [_row(*groups[name], members.get(name), history, now_ms) for name in page]
     )
     return GroupList(
         groups=rows,
         count=len(names),
-        of=len(every),
+        of=len(groups),
         lagging=sum(1 for lag in lags.values() if lag.records),
-        states=_counted(one.state for _, one in every.values()),
+        states=_counted(row.state for _, row in groups.values()),
+        hides_some=operations is not None and Operation.DESCRIBE not in operations,
         watched=_watched(sampler),
     )
 
 
+def _matching(groups: Listed, lags: Mapping[str, TotalLag], part: str, order: str) -> list[str]:
+    """Return the names that contain `part`, the most lag first unless `order` is "name"."""
+    names = [name for name in sorted(groups) if part.lower() in name.lower()]
+    if order != "name":
+        names.sort(key=lambda name: -(lags[name].records or 0))
+    return names
+
+
 def _members_of(cluster: ClusterClient, page: Iterable[tuple[int, GroupSummary]]) -> dict[str, int]:
-    """None known where the login may not describe groups."""
-    by_node: dict[int, list[GroupSummary]] = {}
-    for node_id, one in page:
-        by_node.setdefault(node_id, []).append(one)
-    return member_counts(cluster, by_node)
+    """Return the number of members of each group whose members the login may see."""
+    rows_by_node: dict[int, list[GroupSummary]] = {}
+    for node_id, row in page:
+        rows_by_node.setdefault(node_id, []).append(row)
+    return member_counts(cluster, rows_by_node)
 
 
 def _row(
-    one: GroupSummary, node_id: int, members: int | None, history: LagHistory, now_ms: int
+    node_id: int, group: GroupSummary, members: int | None, history: LagHistory, now_ms: int
 ) -> GroupRow:
-    worst, lag = history.worst(one.group), history.lag(one.group)
+    """Return a row of the list."""
+    worst, lag = history.worst(group.group), history.lag(group.group)
     return GroupRow(
-        group=one.group,
-        state=one.state,
-        type=one.type.lower() or "classic",
-        protocol=one.protocol,
+        group=group.group,
+        state=group.state,
+        type=group.type.lower() or "classic",
+        protocol=group.protocol,
         coordinator=node_id,
         members=members,
-        lag=None if one.type.lower() in WITHOUT_OFFSETS else lag.records,
+        lag=None if group.type.lower() in WITHOUT_OFFSETS else lag.records,
         partitions_without_lag=lag.unknown,
-        spark=history.spark(one.group, SPARK_POINTS),
+        uncommitted=WithoutCommit(*history.uncommitted(group.group)),
+        spark=history.spark(group.group, SPARK_POINTS),
         since_ms=None if worst is None else worst.since_ms,
         since=since(worst, now_ms),
     )
 
 
 def _watched(sampler: LagSampler) -> Watched:
+    """Return the times of the sampler's samples."""
     times = sampler.read(lambda history: list(history.times[:1]) + list(history.times[-1:]))
     return Watched(
         since_ms=times[0] if times else None,
@@ -132,153 +130,40 @@ def _watched(sampler: LagSampler) -> Watched:
 
 
 def _counted(values: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for one in values:
-        found[one] = found.get(one, 0) + 1
-    return dict(sorted(found.items()))
+    """Return how often each value occurs, sorted by value."""
+    counts: dict[str, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return dict(sorted(counts.items()))
 
 
 # --- one group -----------------------------------------------------------------------------------
 
 
 def _show(console: Console, ask: Ask) -> GroupShown:
-    """A group with its members, and each of its partitions."""
+    """Return the page of a group."""
     sampler = console.state(LagSampler)
     name = ask.text("group")
     with console.cluster() as cluster:
-        listed = {one.group: one for some in by_coordinator(cluster).values() for one in some}
-        if name in listed and listed[name].type.lower() in WITHOUT_OFFSETS:
-            return _without_offsets(listed[name])
-        group = described(cluster, name)
-        rows = standings(cluster, group)
-        late = sorted((one for one in rows if one.lag), key=lambda one: -(one.lag or 0))
-        unread = _unread(cluster, late[:UNREAD_MAX])
+        facts = facts_of(cluster, name, with_operations=console.options.allow_writes)
     behind = sampler.read(lambda history: history.behind(name))
     worst = sampler.read(lambda history: history.worst(name))
-    readers = _readers(group)
-    lag = total_lag(one.lag for one in rows)
-    now_ms = wall_ms()
-    return GroupShown(
-        group=group.name,
-        type=group.type,
-        state=group.state,
-        assignor=group.assignor,
-        coordinator=group.coordinator,
-        epoch=group.epoch,
-        target_epoch=group.target_epoch,
-        lag=lag.records,
-        partitions_without_lag=lag.unknown,
-        since=_of_group(rows, worst, unread, now_ms),
-        members=[_member(one) for one in group.members],
-        partitions=[_partition(one, readers, behind, unread, now_ms) for one in rows],
-        watched=_watched(sampler),
-    )
-
-
-def _without_offsets(one: GroupSummary) -> GroupShown:
-    return GroupShown(
-        group=one.group,
-        type=one.type.lower(),
-        state=one.state,
-        members=[],
-        partitions=[],
-        unserved="a share group has no committed offsets, so the console cannot show a lag",
-    )
-
-
-def _unread(cluster: ClusterClient, late: Sequence[Standing]) -> dict[Partition, int]:
-    """When the record was written that each of these reads next, as far as it may be read."""
-    places = {(one.topic, one.partition): one.committed for one in late}
-    topics = {
-        one.name or "": one
-        for one in cluster.metadata(list(dict.fromkeys(name for name, _ in places))).topics
-        if not one.error_code
-    }
-    wanted = {at: offset for at, offset in places.items() if offset is not None}
-    return next_record_times(cluster, topics, wanted) if wanted else {}
-
-
-def _of_group(
-    rows: Sequence[Standing],
-    worst: Behind | None,
-    unread: Mapping[Partition, int],
-    now_ms: int,
-) -> str:
-    """In words: what the whole group does, and how old the record is that waits for longest."""
-    if not any(one.lag for one in rows):
-        return _of_no_lag(rows)
-    said = since(worst, now_ms)
-    oldest = min(unread.values(), default=None)
-    if oldest is None or now_ms - oldest < FRESH_MS:
-        return said
-    waits = f"its oldest unread record was written {{{oldest}}}, {lasting(now_ms - oldest)} ago"
-    return f"{said}; {waits}" if said else waits
-
-
-def _of_no_lag(rows: Sequence[Standing]) -> str:
-    """Return what a group does that is known to lag nowhere."""
-    if all(one.committed is None for one in rows):
-        return "has no committed offsets"
-    if any(one.lag is None for one in rows):
-        return "has read all records of the partitions whose lag is known"
-    return "has read all records"
-
-
-def _partition(
-    one: Standing,
-    readers: Mapping[Partition, int],
-    behind: Mapping[Partition, Behind],
-    unread: Mapping[Partition, int],
-    now_ms: int,
-) -> GroupPartition:
-    at = (one.topic, one.partition)
-    known = behind.get(at)
-    # The row is newer than the sampler's last look: what has read everything by now is not late.
-    words = "" if known is None or one.lag == 0 else since(known, now_ms)
-    return GroupPartition(
-        topic=one.topic,
-        partition=one.partition,
-        committed=one.committed,
-        end=one.end,
-        lag=one.lag,
-        reader=readers.get(at),
-        since=words,
-        late=bool(one.lag and known and known.since_ms is not None),
-        since_ms=known.since_ms if one.lag and known else None,
-        unread_ms=unread.get(at),
-    )
-
-
-def _readers(group: GroupDescription) -> dict[Partition, int]:
-    """By partition, the number of the member that reads it."""
-    return {at: index for index, one in enumerate(group.members) for at in one.partitions}
-
-
-def _member(one: MemberDescription) -> GroupMember:
-    return GroupMember(
-        id=one.member_id,
-        name=one.name,
-        host=one.host,
-        instance=one.instance_id,
-        protocol=one.protocol,
-        epoch=one.epoch,
-        partitions=sorted(one.partitions),
-        target=None if one.target is None else sorted(one.target),
-    )
+    return shown(facts, behind, worst, _watched(sampler), wall_ms())
 
 
 def _lag(console: Console, ask: Ask) -> GroupLag:
-    """The last hour of a group: the sum, and the lines of those partitions that lag most."""
+    """Return the last hour of a group: the sum, and the lines of the partitions with most lag."""
     sampler, name = console.state(LagSampler), ask.text("group")
 
     def lines(history: LagHistory) -> GroupLag:
+        """Return the lines from the samples."""
         behind = history.behind(name)
         first = sorted(behind, key=lambda at: (-(behind[at].lag or 0), at))[:LINES_MAX]
-        found = history.history(name, sorted(first))
+        samples = history.history(name, sorted(first))
         return GroupLag(
-            times_ms=found.times_ms,
-            total=found.total,
-            partitions=[LagLine(*at, line) for at, line in found.partitions.items()],
+            times_ms=samples.times_ms,
+            total=samples.total,
+            partitions=[LagLine(*at, line) for at, line in samples.partitions.items()],
             kept=len(behind),
             kept_most=PARTITIONS_MAX,
         )
@@ -290,39 +175,40 @@ def _lag(console: Console, ask: Ask) -> GroupLag:
 
 
 def _reset(console: Console, ask: Ask) -> MovedGroup:
-    """`{"moves": [{"topic", "partition", "to"}], "execute": false}`: where the group would go on;
-    with `execute` it goes on there."""
+    """Return the new offsets for `{"moves": [{"topic", "partition", "to"}], "execute": false}`;
+    commit them if `execute`."""
     name, wanted, execute = ask.text("group"), _wanted(ask.body), bool(ask.body.get("execute"))
     with console.cluster() as cluster:
         check_is_idle(described(cluster, name))
         committed = committed_offsets(cluster, name)
         rows = planned(cluster, committed, wanted)
         if execute:
-            commit_offsets(cluster, name, {(one.topic, one.partition): one.new for one in rows})
-    return MovedGroup(execute, [MovedPartition(*one) for one in rows])
+            commit_offsets(cluster, name, {(row.topic, row.partition): row.new for row in rows})
+    return MovedGroup(execute, [MovedPartition(*row) for row in rows])
 
 
 def _wanted(body: object) -> dict[Partition, Place]:
+    """Return the new place of each partition in the body of a request. Raises BadAsk."""
     moves = body.get("moves") if isinstance(body, dict) else None
     if not isinstance(moves, list) or not moves:
         raise BadAsk("moves: choose at least one partition")
     if len(moves) > MOVES_MAX:
         raise BadAsk(f"moves: at most {MOVES_MAX} partitions at once")
     now_ms = wall_ms()
-    found: dict[Partition, Place] = {}
-    for one in moves:
+    places: dict[Partition, Place] = {}
+    for move in moves:
         try:
-            topic, index, to = str(one["topic"]), int(one["partition"]), str(one["to"])
-            found[topic, index] = parse_place(to.strip(), now_ms, "to")
-        except (KeyError, TypeError, ValueError):
+            topic, index, to = str(move["topic"]), int(move["partition"]), str(move["to"])
+            places[topic, index] = parse_place(to.strip(), now_ms, "to")
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise BadAsk("moves: each needs a topic, a partition and a new position") from None
         except StartError as error:
             raise BadAsk(str(error)) from None
-    return found
+    return places
 
 
 def _delete(console: Console, ask: Ask) -> DeletedGroup:
-    """`{"execute": false}`: what the group has committed, which goes with it."""
+    """Return the committed offsets of a group; delete the group with them if `execute`."""
     name = ask.text("group")
     execute = isinstance(ask.body, dict) and bool(ask.body.get("execute"))
     with console.cluster() as cluster:
@@ -343,4 +229,4 @@ ENDPOINTS = (
 )
 
 AT_START = (LagSampler,)
-"""States that look at the cluster before anybody asks."""
+"""The states that begin with the console, so that samples do not wait for a page."""

@@ -12,11 +12,12 @@ are found by the same rule, and a busy one that always has some lag is not.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from client.core.leaders import Partition
 from client.groups.total_lag import TotalLag, total_lag
+from client.groups.uncommitted import Uncommitted
 
 POINTS_MAX = 360
 GROUPS_MAX = 2_000
@@ -120,11 +121,27 @@ class _Series:
 
 
 class _Group:
+    """The samples of a group."""
+
     def __init__(self) -> None:
         self.total = array("q")
+        """The lag of the whole group at each sample, UNKNOWN before all of its partitions had a
+        committed offset: otherwise each first commit would add a step to the line."""
         self.lag = total_lag([])
-        """At the last sample."""
+        """The lag at the last sample."""
+        self.uncommitted = Uncommitted()
+        """The partitions without a committed offset at the last sample."""
         self.partitions: dict[Partition, _Series] = {}
+        self._committed: Collection[Partition] = ()
+
+    def add_total(self, lags: Mapping[Partition, int | None]) -> None:
+        """Append the sum of the lags of a sample to the line. The line begins again if a partition
+        got its first committed offset."""
+        if any(at not in self._committed for at in lags):
+            self.total = array("q", [UNKNOWN]) * len(self.total)
+        self._committed = lags.keys()
+        self.lag = total_lag(lags.values())
+        _append(self.total, UNKNOWN if self.lag.records is None else self.lag.records)
 
 
 class LagHistory:
@@ -135,15 +152,22 @@ class LagHistory:
         """Of the samples, in ms since the epoch."""
         self._groups: dict[str, _Group] = {}
 
-    def add(self, at_ms: int, committed: Committed, ends: Ends) -> None:
-        """One look at all groups: a group that is missing is gone. `ends` of partitions that are
-        not there are not known."""
+    def add(
+        self,
+        at_ms: int,
+        committed: Committed,
+        ends: Ends,
+        uncommitted: Mapping[str, Uncommitted] | None = None,
+    ) -> None:
+        """Add a sample of all groups, and forget the groups that are not in it. The lag of a
+        partition that is not in `ends` is not known."""
         _append(self.times, at_ms)
         names = sorted(committed)[:GROUPS_MAX]
         self._groups = {name: self._groups.get(name) or _Group() for name in names}
         allowed = min(PARTITIONS_MAX, max(SERIES_MAX // max(len(names), 1), 1))
         for name in names:
             self._add_to(self._groups[name], at_ms, committed[name], ends, allowed)
+            self._groups[name].uncommitted = (uncommitted or {}).get(name, Uncommitted())
 
     @property
     def groups(self) -> list[str]:
@@ -154,6 +178,12 @@ class LagHistory:
         """The sum at the last sample, over the partitions that the group has committed."""
         found = self._groups.get(group)
         return total_lag([]) if found is None else found.lag
+
+    def uncommitted(self, group: str) -> Uncommitted:
+        """Return the partitions without a committed offset at the last sample, of the topics of
+        which the group has committed others."""
+        known = self._groups.get(group)
+        return Uncommitted() if known is None else known.uncommitted
 
     def spark(self, group: str, points: int) -> list[int | None]:
         """The sums over the time of memory, at most `points` of them: the highest of each part."""
@@ -203,8 +233,7 @@ class LagHistory:
         allowed: int,
     ) -> None:
         lags = {at: _lag(offset, ends.get(at, UNKNOWN)) for at, offset in committed.items()}
-        group.lag = total_lag(lags.values())
-        _append(group.total, UNKNOWN if group.lag.records is None else group.lag.records)
+        group.add_total(lags)
         chosen = list(lags)
         if len(chosen) > allowed:
             chosen.sort(key=lambda at: (-(lags[at] or 0), at not in group.partitions, at))

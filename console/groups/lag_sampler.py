@@ -1,9 +1,9 @@
-"""Looks at all groups every ten seconds, and puts what it sees into the history.
+"""The sampler of lag: a thread that asks for the offsets of all groups every ten seconds.
 
-Owns a thread, and when it looks next. The cluster's share is bounded by waiting: between two looks
-passes at least 100 times as long as the answers of one were waited for, so that they take at most
-one part in a hundred of a core of the brokers, and at least EVERY_S. Of the last looks the quickest
-counts: what else this machine does is not the cluster's work.
+Owns the thread and the time of the next sample. Between two samples passes at least EVERY_S, and at
+least 100 times the time that the quickest of the last samples waited for answers, so samples keep
+the brokers busy for at most a hundredth of the time. The quickest counts because a slow one may
+have waited for other work of the machine.
 """
 
 from __future__ import annotations
@@ -11,28 +11,31 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from threading import Event, Lock, Thread
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from broker.config.start_error import StartError
 from client.cluster import ClusterClient
 from client.core.leaders import Partition
-from client.core.offsets import LATEST
-from client.groups.groups import GroupSummary, by_coordinator
+from client.core.offsets import EARLIEST, LATEST
+from client.groups.groups import by_coordinator
 from client.groups.many import committed_of_many
+from client.groups.uncommitted import Uncommitted, held, without_commit
 from client.offsets import list_known_offsets
 from client.refusals import Refused
 from console.endpoints import Console, wall_ms
 from console.groups.lag_history import LagHistory
+from protocol.messages.metadata import MetadataResponseTopic
 
 EVERY_S = 10.0
 SHARE = 0.01
-"""Of the time that passes, how much the cluster may be busy with questions."""
-LOOKS_COMPARED = 5
+"""The largest part of the time in which samples may keep the cluster busy."""
+SAMPLES_COMPARED = 5
 EVERY_S_MAX = 120.0
 PARTITIONS_MAX = 50_000
-"""Of which the ends are asked in one look: those of more groups are not known."""
+"""The most partitions whose end offsets a sample asks for; the lag of further ones is unknown."""
 
 T = TypeVar("T")
 
@@ -40,7 +43,7 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 
 class LagSampler:
-    """One for the process; `read` gives a look into the history."""
+    """The thread that samples all groups, and its history, which all tabs share."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -49,37 +52,39 @@ class LagSampler:
         self._end = Event()
         self._looked = Event()
         self.error: str | None = None
-        """Why the last look failed; None where it did not."""
+        """The reason why the last sample failed; None if it succeeded."""
         self.every_s = EVERY_S
-        """How long it is between two looks now."""
+        """The present time between two samples."""
         self._thread = Thread(target=self._run, name="console-lag", daemon=True)
         self._thread.start()
 
     def read(self, question: Callable[[LagHistory], T]) -> T:
-        """What `question` finds; no look is added meanwhile."""
+        """Return the result of `question` about the history; no sample is added meanwhile."""
         with self._lock:
             return question(self._history)
 
     def wait_for_first(self, timeout_s: float) -> None:
-        """Until one look is done or has failed."""
+        """Wait until the first sample has succeeded or failed."""
         self._looked.wait(timeout_s)
 
     def close(self) -> None:
-        """No more looks."""
+        """Take no more samples."""
         self._end.set()
 
     def look(self, at_ms: int) -> float:
-        """One look; for how many seconds the cluster was waited for. Raises StartError, Refused."""
+        """Take a sample, and return the seconds of waiting for the cluster's answers. Raises
+        StartError, Refused."""
         with self._console.cluster() as cluster:
             began, own = time.monotonic(), time.thread_time()
-            committed, ends = committed_and_ends(cluster)
+            seen = look_at_groups(cluster)
             waited_s = (time.monotonic() - began) - (time.thread_time() - own)
         with self._lock:
-            self._history.add(at_ms, committed, ends)
+            self._history.add(at_ms, *seen)
         return waited_s
 
     def _run(self) -> None:
-        waited: deque[float] = deque(maxlen=LOOKS_COMPARED)
+        """Take samples until `close`."""
+        waited: deque[float] = deque(maxlen=SAMPLES_COMPARED)
         while not self._end.is_set():
             began = time.monotonic()
             try:
@@ -89,28 +94,59 @@ class LagSampler:
                 self.error = str(error)
             except Exception:  # noqa: BLE001 - the thread goes on, the log has the trace
                 self.error = "the console failed: see the stack trace in its log"
-                _log.exception("looking at the groups failed")
+                _log.exception("a sample of the groups failed")
             self._looked.set()
-            # The first look has connections to make, and modules to load.
+            # The first sample also opens connections and loads modules.
             quickest = min(waited) if len(waited) > 1 else 0.0
             self.every_s = min(max(EVERY_S, quickest / SHARE), EVERY_S_MAX)
             self._end.wait(max(self.every_s - (time.monotonic() - began), 0.1))
 
 
-def committed_and_ends(
+class Look(NamedTuple):
+    """The answers of a cluster about all groups that this login may see."""
+
+    committed: Mapping[str, Mapping[Partition, int]]
+    """The committed offsets of each group."""
+    ends: Mapping[Partition, int]
+    """The end offsets of these partitions; those that the leader did not report are left out."""
+    uncommitted: Mapping[str, Uncommitted]
+    """The partitions without a committed offset, of each group that has such partitions."""
+
+
+def look_at_groups(cluster: ClusterClient) -> Look:
+    """Ask the cluster for the offsets of all groups and their partitions. Raises StartError,
+    Refused."""
+    committed = committed_of_many(cluster, by_coordinator(cluster))
+    names = sorted({topic for offsets in committed.values() for topic, _ in offsets})
+    topics = {
+        topic.name or "": topic
+        for topic in (cluster.metadata(names).topics if names else ())
+        if not topic.error_code
+    }
+    indexes = {
+        name: [partition.partition_index for partition in topic.partitions]
+        for name, topic in topics.items()
+    }
+    missing = {
+        group: places
+        for group, offsets in committed.items()
+        if (places := without_commit(offsets, indexes))
+    }
+    wanted = dict.fromkeys(at for offsets in committed.values() for at in offsets)
+    empty = dict.fromkeys(at for places in missing.values() for at in places)
+    ends = _offsets(cluster, topics, [*wanted, *(empty.keys() - wanted.keys())], LATEST)
+    starts = _offsets(cluster, topics, empty, EARLIEST)
+    uncommitted = {group: held(places, starts, ends) for group, places in missing.items()}
+    return Look(committed, ends, uncommitted)
+
+
+def _offsets(
     cluster: ClusterClient,
-) -> tuple[dict[str, dict[Partition, int]], dict[Partition, int]]:
-    """Where all groups stand, and where their partitions end. Raises StartError, Refused."""
-    listed: Mapping[int, Sequence[GroupSummary]] = by_coordinator(cluster)
-    committed = committed_of_many(cluster, listed)
-    wanted = list(dict.fromkeys(at for offsets in committed.values() for at in offsets))
-    return committed, _ends(cluster, wanted[:PARTITIONS_MAX])
-
-
-def _ends(cluster: ClusterClient, wanted: Iterable[Partition]) -> dict[Partition, int]:
-    places = sorted(wanted)
-    names = sorted({name for name, _ in places})
-    if not names:
-        return {}
-    topics = {one.name or "": one for one in cluster.metadata(names).topics if not one.error_code}
-    return list_known_offsets(cluster, topics, {at: LATEST for at in places if at[0] in topics})
+    topics: Mapping[str, MetadataResponseTopic],
+    partitions: Iterable[Partition],
+    when: int,
+) -> dict[Partition, int]:
+    """Ask the leaders for the EARLIEST or LATEST offsets of at most PARTITIONS_MAX partitions."""
+    places = sorted(islice(partitions, PARTITIONS_MAX))
+    wanted = {at: when for at in places if at[0] in topics}
+    return list_known_offsets(cluster, topics, wanted) if wanted else {}

@@ -1,37 +1,72 @@
-"""Since when a group or a partition is behind, in words.
+"""Texts about the lag of a group or a partition, such as `behind for 23 min, since {…}`.
 
-Pure: times come in, as ms since the epoch, and go out as numbers between braces, `{1764205320000}`:
-the page shows them in the zone of who looks.
+Pure. A time in a text is a number of ms since the epoch between braces, `{1764205320000}`; the page
+shows it in the browser's time zone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from client.core.leaders import Partition
+from client.groups.groups import Standing
 from console.groups.lag_history import Behind
 
 _UNMOVED_MS = 60_000
-"""A committed offset that has not changed for so long, though there is lag, has stopped."""
+"""The time without a change of the committed offset after which the text says so."""
+FRESH_MS = 10_000
+"""The age of an unread record below which the text does not mention it."""
 
 
-def since(one: Behind | None, now_ms: int) -> str:
-    """`behind for 23 min, since {…}`, or that it keeps up."""
-    if one is None or one.lag is None:
+def since(behind: Behind | None, now_ms: int) -> str:
+    """Return since when a partition is behind, or that it keeps up; "" if its lag is not known."""
+    if behind is None or behind.lag is None:
         return ""
-    if one.since_ms is None and one.from_start and one.lag:
+    if behind.since_ms is None and behind.from_start and behind.lag:
         return "not enough samples yet"
-    if one.since_ms is None:
-        return "keeps up" if one.lag else "has read all records"
-    if one.from_start:
-        words = f"behind since before {{{one.since_ms}}}, the console's first sample"
+    if behind.since_ms is None:
+        return "keeps up" if behind.lag else "has read all records"
+    if behind.from_start:
+        words = f"behind since before {{{behind.since_ms}}}, the console's first sample"
     else:
-        words = f"behind for {lasting(now_ms - one.since_ms)}, since {{{one.since_ms}}}"
-    unmoved = one.unmoved_since_ms
+        words = f"behind for {lasting(now_ms - behind.since_ms)}, since {{{behind.since_ms}}}"
+    unmoved = behind.unmoved_since_ms
     if unmoved is not None and now_ms - unmoved >= _UNMOVED_MS:
         words += f"; no commit for {lasting(now_ms - unmoved)}"
     return words
 
 
+def group_words(
+    rows: Sequence[Standing],
+    worst: Behind | None,
+    unread_ms: Mapping[Partition, int],
+    now_ms: int,
+) -> str:
+    """Return since when a group is behind, and the age of its oldest unread record."""
+    if not any(row.lag for row in rows):
+        return _without_lag(rows)
+    said = since(worst, now_ms)
+    oldest = min(unread_ms.values(), default=None)
+    if oldest is None or now_ms - oldest < FRESH_MS:
+        return said
+    waits = f"its oldest unread record was written {{{oldest}}}, {lasting(now_ms - oldest)} ago"
+    return f"{said}; {waits}" if said else waits
+
+
+def _without_lag(rows: Sequence[Standing]) -> str:
+    """Return the text about a group with no known lag above 0."""
+    committed = [row for row in rows if row.committed is not None]
+    if not committed:
+        return "has no committed offsets"
+    if any(row.lag is None for row in committed):
+        return "has read all records of the partitions whose lag is known"
+    if len(committed) < len(rows):
+        return "has read all records of the partitions that have a commit"
+    return "has read all records"
+
+
 def lasting(span_ms: int) -> str:
-    """`40 s`, `23 min`, `1 h 5 min`."""
+    """Return a span of time as text: `40 s`, `23 min`, `1 h 5 min`."""
     seconds = max(span_ms, 0) // 1000
     if seconds < 60:
         return f"{seconds} s"

@@ -160,8 +160,7 @@ declare namespace Answer {
     offset?: number;
   }
 
-  /** Bytes as `text` if they are UTF-8, else as `base64`. `size` is in bytes; `cut` is true if this
-   * is only the beginning. */
+  /** `text` or else `base64`, with `size` in bytes, and `cut` where there is more. */
   interface BytesShown {
     size: number;
     text?: string;
@@ -175,12 +174,10 @@ declare namespace Answer {
     records: number[];
   }
 
-  /** A change of configs: `changed` is false if it was only checked. `warnings` are sentences about
-   * what a checked change deletes. */
+  /** Whether they were changed; else they were only looked at, and may be. */
   interface ChangedConfigs {
     changed: boolean;
     resource: string;
-    warnings: string[];
   }
 
   /** A topic that was changed or removed. */
@@ -203,7 +200,7 @@ declare namespace Answer {
     under_replicated: number;
   }
 
-  /** What a group has committed of a partition. */
+  /** A committed offset of a group. */
   interface CommittedPartition {
     topic: string;
     partition: number;
@@ -231,8 +228,7 @@ declare namespace Answer {
     deleteRetention: number;
   }
 
-  /** The names of the resources that have configs, by kind. `absent` has the reason why a kind has
-   * no names. */
+  /** The names of what has configs, by kind; of a kind that is not to be had, why. */
   interface ConfigResources {
     broker: string[];
     topic: string[];
@@ -241,7 +237,7 @@ declare namespace Answer {
     absent: Record<string, string>;
   }
 
-  /** A config. `by_ottla`: the documentation is Ottla's. */
+  /** A config; `by_ottla`: the words about it are Ottla's own. */
   interface ConfigRow {
     key: string;
     value: string | null;
@@ -255,14 +251,14 @@ declare namespace Answer {
     synonyms: ConfigSynonym[];
   }
 
-  /** A value of a config that another value overrides. */
+  /** What a config would be without what overrides it. */
   interface ConfigSynonym {
     key: string;
     value: string | null;
     source: string;
   }
 
-  /** All configs of a resource. */
+  /** All configs of one resource. */
   interface Configs {
     kind: string;
     name: string;
@@ -282,7 +278,7 @@ declare namespace Answer {
     damage: string;
   }
 
-  /** The key and value of a record as a schema decodes them, or the reason why it does not. */
+  /** What a schema says of a record; or the problem with that. */
   interface DecodedRecord {
     schema?: string;
     key?: BytesShown;
@@ -290,7 +286,7 @@ declare namespace Answer {
     problem?: string;
   }
 
-  /** Whether a group was deleted; and what goes with it. */
+  /** The committed offsets of a group: deleted with it if `deleted`, otherwise a preview. */
   interface DeletedGroup {
     deleted: boolean;
     rows: CommittedPartition[];
@@ -389,7 +385,8 @@ declare namespace Answer {
     replicas: number;
   }
 
-  /** The last hour: the sum, and the partitions that lag most, of `kept` that are watched. */
+  /** The lag of a group over the last hour: the sum, and the partitions with the most lag. `kept`
+   * is the number of partitions that have samples, `kept_most` its limit. */
   interface GroupLag {
     times_ms: number[];
     total: (number | null)[];
@@ -398,17 +395,19 @@ declare namespace Answer {
     kept_most: number;
   }
 
-  /** A page of `count` groups that have the word, `of` all; how many are in which state. */
+  /** A page of the groups whose names match. `count` is the number of groups that match, `of` of
+   * all groups. `hides_some`: the login sees only the groups that it may describe. */
   interface GroupList {
     groups: GroupRow[];
     count: number;
     of: number;
     lagging: number;
     states: Record<string, number>;
+    hides_some: boolean;
     watched: Watched;
   }
 
-  /** Who reads what, and what it is to read. */
+  /** A member, the partitions assigned to it, and its target assignment (KIP-848). */
   interface GroupMember {
     id: string;
     name: string;
@@ -420,13 +419,15 @@ declare namespace Answer {
     target: [string, number][] | null;
   }
 
-  /** Where a group stands in a partition; `reader` is the number of a member. */
+  /** A partition of a group, with its committed offset and lag. `reader` is the index of its
+   * member. `held`: the records of a partition without a commit. */
   interface GroupPartition {
     topic: string;
     partition: number;
     committed: number | null;
     end: number | null;
     lag: number | null;
+    held: number | null;
     reader: number | null;
     since: string;
     late: boolean;
@@ -434,8 +435,9 @@ declare namespace Answer {
     unread_ms: number | null;
   }
 
-  /** A group of the list; `members` None: the login may not see them. `lag` is the sum of the
-   * partitions whose lag is known; None: it is known of none. */
+  /** A row of the list of groups. `members` is None if the login may not see them, or if the
+   * console does not know this type of group. `lag` is the sum of the known lags, None if no lag is
+   * known. */
   interface GroupRow {
     group: string;
     state: string;
@@ -445,27 +447,34 @@ declare namespace Answer {
     members: number | null;
     lag: number | null;
     partitions_without_lag: number;
+    uncommitted: WithoutCommit;
     spark: (number | null)[];
     since_ms: number | null;
     since: string;
   }
 
-  /** One group; one without committed offsets says so in `unserved`, and has little else. */
+  /** The page of a group. `unserved`: why the page has no members of the group, or nothing but its
+   * row of the list. `keeps_up` is true if the samples show it, or if the group has read all
+   * records. `operations`: those that the login may do on the group, None if the broker does not
+   * report them. */
   interface GroupShown {
     group: string;
     type: string;
     state: string;
     members: GroupMember[];
     partitions: GroupPartition[];
-    assignor?: string | null;
-    coordinator?: number | null;
-    epoch?: number | null;
-    target_epoch?: number | null;
-    lag?: number | null;
-    partitions_without_lag?: number;
-    since?: string;
-    watched?: Watched;
-    unserved?: string;
+    assignor: string | null;
+    coordinator: number | null;
+    epoch: number | null;
+    target_epoch: number | null;
+    lag: number | null;
+    partitions_without_lag: number;
+    uncommitted: WithoutCommit;
+    since: string;
+    keeps_up: boolean;
+    watched: Watched;
+    operations: string[] | null;
+    unserved: string | null;
   }
 
   /** A topic that has so many partitions now. */
@@ -499,7 +508,7 @@ declare namespace Answer {
     lastValue: number;
   }
 
-  /** The lag of a partition at each look. */
+  /** The lag of a partition at each sample. */
   interface LagLine {
     topic: string;
     partition: number;
@@ -636,13 +645,13 @@ declare namespace Answer {
     absent?: string;
   }
 
-  /** Whether a group was moved; else this is the plan. */
+  /** The new offsets of a group: committed if `moved`, otherwise a preview. */
   interface MovedGroup {
     moved: boolean;
     rows: MovedPartition[];
   }
 
-  /** A partition, and where the group would go on; `committed` None: nowhere yet. */
+  /** A partition with its new offset; `committed` None: it has none yet. */
   interface MovedPartition {
     topic: string;
     partition: number;
@@ -761,37 +770,6 @@ declare namespace Answer {
     bytes: (number | null)[];
   }
 
-  /** A record and its batch, or else the reason why the offset has none. `hidden`: the record
-   * exists, and is shown with `uncommitted`. `previous` and `next` are the nearest offsets that
-   * have a record. */
-  interface RecordAtOffset {
-    record: RecordShown | null;
-    batch: RecordBatchShown | null;
-    missing: string | null;
-    hidden: boolean;
-    previous: number | null;
-    next: number | null;
-  }
-
-  /** The header of the batch that has a record. `size` is in bytes, with the header. A batch
-   * without an idempotent producer has null instead of a producer id, epoch and sequence.
-   * `record_sequence` is the sequence of the record itself. */
-  interface RecordBatchShown {
-    base_offset: number;
-    last_offset: number;
-    records: number;
-    size: number;
-    codec: string;
-    producer_id: number | null;
-    producer_epoch: number | null;
-    base_sequence: number | null;
-    record_sequence: number | null;
-    transactional: boolean;
-    leader_epoch: number;
-    timestamp_type: "CreateTime" | "LogAppendTime";
-    max_timestamp: number;
-  }
-
   /** Records; `cursor` leads to the next page. `partial`: it ends early, the records are large. The
    * topic has `topic_partitions`; the last `left_out` of them were not read, since none was chosen
    * and they are many. */
@@ -849,10 +827,9 @@ declare namespace Answer {
     cells: Cells;
   }
 
-  /** The progress of a search: `scanned` and `total` count offsets, `seconds` is since the start.
-   * `decodes`: records are decoded one by one, which is slower. The last event has `ended`: "end",
-   * or "full" if there are more matches than one search returns; the next one begins at `cursor`.
-   * */
+  /** How far a search is: `scanned` and `total` count offsets, `seconds` is since the start. The
+   * last one has `ended`: "end", or "full" where there were so many finds that one looks on from
+   * `cursor`. */
   interface SearchEvent {
     scanned: number;
     total: number;
@@ -862,7 +839,6 @@ declare namespace Answer {
     finds?: RecordShown[];
     ended?: "end" | "full";
     cursor?: string;
-    decodes?: boolean;
   }
 
   /** A segment's bar, and what stands beside it; `size` leaves out room that is not used. */
@@ -911,12 +887,10 @@ declare namespace Answer {
     lastOffset: number;
   }
 
-  /** Records, the oldest first, and the number of those that were skipped. `waiting`: the reason
-   * why the tail waits for a broker or a leader; records follow later. */
+  /** Records, the oldest first, and how many were passed over. */
   interface TailEvent {
     records: RecordShown[];
     dropped: number;
-    waiting?: string;
   }
 
   /** One topic. */
@@ -977,7 +951,7 @@ declare namespace Answer {
     why: string | null;
   }
 
-  /** Since when the console looks at groups, how often, and what went wrong. */
+  /** The times of the lag's samples, and the error of the last one. */
   interface Watched {
     since_ms: number | null;
     last_ms: number | null;
@@ -985,7 +959,13 @@ declare namespace Answer {
     error: string | null;
   }
 
-  /** The place of a written record; `offset` is -1 if the broker does not return it. */
+  /** The partitions of a group's topics without a committed offset, and the records in them. */
+  interface WithoutCommit {
+    partitions: number;
+    records: number;
+  }
+
+  /** Where it lies; `offset` is -1 where the broker does not tell. */
   interface WrittenRecord {
     partition: number;
     offset: number;
@@ -1021,7 +1001,6 @@ declare namespace Answer {
     "/api/topics/{}/groups": TopicReaders;
     "/api/topics/{}/messages": RecordPage;
     "/api/topics/{}/messages/{}/{}": RecordShown;
-    "/api/topics/{}/records/{}/{}": RecordAtOffset;
   }
 
   interface Posts {
@@ -1035,6 +1014,7 @@ declare namespace Answer {
     "/api/group/delete": DeletedGroup;
     "/api/group/reset": MovedGroup;
     "/api/topics": MadeTopic;
+    "/api/topics/{}/configs": ChangedTopic;
     "/api/topics/{}/delete": ChangedTopic;
     "/api/topics/{}/messages": WrittenRecord;
     "/api/topics/{}/partitions": GrownTopic;

@@ -1,5 +1,5 @@
 // @ts-check
-// One group: since when it lags, who reads what, where it hangs, and moving it.
+// The page of a group: its lag over time, its members and partitions, and changes of its offsets.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
 import { goTo } from "../address.js";
@@ -28,6 +28,7 @@ import {
 import { State, When } from "./groups.js";
 import { Matrix } from "./group_matrix.js";
 import { Reset } from "./group_reset.js";
+import { chartNote, epochs, lagBelow, memberNames, whyNot } from "./group_words.js";
 
 const EVERY_MS = 3000;
 const CHART_MS = 10000;
@@ -41,7 +42,7 @@ export function Group({ params, about }) {
   const [dialog, setDialog] = useState(null);
   const close = () => setDialog(null);
   return html`<${Page} title=${name} crumbs=${[["Groups", links.groups()]]}
-      about=${data && html`<${When} words=${data.since ?? data.unserved} />`}
+      about=${data && html`<${When} words=${data.since} />`}
       actions=${data && about.writes && html`<${Actions} data=${data} onOpen=${setDialog} />`}>
     <${ErrorLine} error=${error} />
     ${data === null && !error && html`<${Waiting} />`}
@@ -64,25 +65,16 @@ export function Group({ params, about }) {
 
 /** @param {{ data: Answer.GroupShown, onOpen: Call }} props */
 function Actions({ data, onOpen }) {
-  const isBusy = data.members.length > 0;
-  const why = isBusy ? "The group has active members: stop them first" : undefined;
+  const [noReset, noDelete] = [whyNot(data, "READ"), whyNot(data, "DELETE")];
   return html`
-    <${Button} disabled=${isBusy} title=${why} onClick=${() => onOpen("reset")}>
+    <${Button} disabled=${Boolean(noReset)} title=${noReset} onClick=${() => onOpen("reset")}>
       Reset offsets…
     <//>
-    <${Button} kind="danger" disabled=${isBusy} title=${why} onClick=${() => onOpen("delete")}>
+    <${Button} kind="danger" disabled=${Boolean(noDelete)} title=${noDelete}
+        onClick=${() => onOpen("delete")}>
       Delete…
     <//>
   `;
-}
-
-/** @param {Answer.GroupShown} data */
-function lagBelow(data) {
-  const late = data.partitions.filter((one) => one.late).length;
-  const unknown = data.partitions_without_lag ?? 0;
-  const notKnown = unknown ? `unknown for ${plural(unknown, "partition")}` : "";
-  if (late) return [`${plural(late, "partition")} behind`, notKnown].filter(Boolean).join(", ");
-  return notKnown || (typeof data.lag === "number" ? "keeps up" : "no committed offsets");
 }
 
 /** @param {{ data: Answer.GroupShown }} props */
@@ -100,24 +92,16 @@ function Figures({ data }) {
               ? "no unread records"
               : `written ${time(oldest, { day: false, millis: false })}`
           } />
-      <${Tile} label="Members" value=${count(data.members.length)}
+      <${Tile} label="Members" value=${data.unserved ? "–" : count(data.members.length)}
           below=${`${plural(data.partitions.length, "partition")}`} />
       <${Tile} label="Coordinator"
-          value=${
-            data.coordinator === undefined || data.coordinator === null
-              ? "–"
-              : `broker ${data.coordinator}`
-          }
-          below=${
-            data.epoch === undefined || data.epoch === null
-              ? "a classic group has no group epoch"
-              : epochs(data)
-          } />
+          value=${data.coordinator === null ? "–" : `broker ${data.coordinator}`}
+          below=${epochs(data)} />
     <//>
   </div>`;
 }
 
-/** @param {{ lag: Answer.GroupLag, data: Answer.GroupShown }} props */
+/** @param {{ lag: Answer.GroupLag | null, data: Answer.GroupShown }} props */
 function Over({ lag, data }) {
   const chart = useMemo(() => {
     if (!lag) return null;
@@ -127,7 +111,7 @@ function Over({ lag, data }) {
       lines.push({ name: `${one.topic}-${one.partition}`, values: one.lag });
     return { x: lag.times_ms.map((one) => one / 1000), lines };
   }, [lag]);
-  if (!chart || !data.watched) return null;
+  if (!lag || !chart || (data.unserved && !data.partitions.length)) return null;
   const since = data.partitions.flatMap((one) => one.since_ms || []);
   const marks = since.length ? [{ at: Math.min(...since) / 1000, name: "behind since" }] : [];
   const every = Math.round(data.watched.every_s);
@@ -135,10 +119,11 @@ function Over({ lag, data }) {
     lag.kept >= lag.kept_most
       ? `only the ${lag.kept_most} partitions with the most lag are sampled`
       : `one sample every ${every} s`;
+  const notes = [chartNote(data), note].filter(Boolean).join("; ");
   return html`<${Panel} title="Lag over the last hour"
-      actions=${html`<span class="quiet">${note}</span>`}>
+      actions=${html`<span class="quiet">${notes}</span>`}>
     ${
-      chart.x.length < 2
+      chart.lines[0].values.filter((one) => one !== null).length < 2
         ? html`<${Empty} title="Waiting for a second sample">
             The console takes one sample every ${every} s.
           <//>`
@@ -152,7 +137,7 @@ function Over({ lag, data }) {
 function Partitions({ data }) {
   const most = Math.max(1, ...data.partitions.map((one) => one.lag ?? 0));
   const columns = useMemo(() => columnsOf(data.members, most), [data.members, most]);
-  if (data.unserved) return null;
+  if (data.unserved && !data.partitions.length) return null;
   return html`<${Panel} title="Partitions" inside=${false}>
     <${Table} label="Partitions" rows=${data.partitions} columns=${columns}
         id=${(row) => `${row.topic} ${row.partition}`} sort="-Lag (records)"
@@ -168,7 +153,8 @@ function Partitions({ data }) {
  * @returns {Column<Answer.GroupPartition>[]}
  */
 function columnsOf(members, most) {
-  const readerOf = (/** @type {Answer.GroupPartition} */ row) => members[row.reader ?? -1];
+  const names = memberNames(members);
+  const hasMembers = members.length > 0;
   return [
     {
       name: "Partition",
@@ -186,7 +172,7 @@ function columnsOf(members, most) {
         html`<span class="lag-cell">
           <span class="lag-bar ${row.late ? "late" : ""}"
               style=${{ width: `${Math.round(((row.lag ?? 0) / most) * 64)}px` }}></span>
-          <span class=${row.late ? "late" : ""}>${count(row.lag)}</span>
+          <span class=${row.late ? "late" : "quiet"}>${lagText(row)}</span>
         </span>`,
     },
     {
@@ -226,23 +212,31 @@ function columnsOf(members, most) {
       value: (row) => row.end ?? -1,
       show: (row) => count(row.end),
     },
-    {
-      name: "Member",
-      wide: true,
-      value: (row) => readerOf(row)?.name ?? "",
-      show: (row) => {
-        const reader = readerOf(row);
-        return reader
-          ? html`<span title=${reader.id}>${reader.name}</span>`
-          : html`<${Badge} plain>unassigned<//>`;
-      },
-    },
+    ...(hasMembers ? [memberColumn(members, names)] : []),
   ];
 }
 
-/** @param {Answer.GroupShown} data */
-function epochs({ epoch, target_epoch: target }) {
-  return `group epoch ${epoch}${target !== epoch ? `, target assignment ${target}` : ""}`;
+/** @param {Answer.GroupPartition} row */
+function lagText(row) {
+  if (row.committed !== null || row.held === null) return count(row.lag);
+  return `no commit, ${plural(row.held, "record")}`;
+}
+
+/**
+ * @param {Answer.GroupMember[]} members
+ * @param {string[]} names
+ * @returns {Column<Answer.GroupPartition>}
+ */
+function memberColumn(members, names) {
+  return {
+    name: "Member",
+    wide: true,
+    value: (row) => names[row.reader ?? -1] ?? "",
+    show: (row) =>
+      row.reader === null
+        ? html`<${Badge} plain>unassigned<//>`
+        : html`<span title=${members[row.reader].id}>${names[row.reader]}</span>`,
+  };
 }
 
 /** @param {{ data: Answer.GroupShown, onClose: Call }} props */

@@ -1,9 +1,10 @@
 // @ts-check
-// Members × partitions: who reads what, coloured by lag.
+// Members × partitions: the member of each partition, coloured by lag.
 
 import { html } from "../vendor/preact.js";
 import * as links from "../links.js";
 import { count, plural } from "../parts/index.js";
+import { memberNames } from "./group_words.js";
 
 const CELLS_MAX = 6000;
 const LEVELS = [0, 1, 100, 1000, 10000, 100000];
@@ -11,16 +12,18 @@ const LEVELS = [0, 1, 100, 1000, 10000, 100000];
 /** @param {{ data: Answer.GroupShown }} props */
 export function Matrix({ data }) {
   const { members, partitions } = data;
-  const nobody = partitions.filter((one) => one.reader === null);
+  const names = memberNames(members);
+  const unassigned = partitions.filter((one) => one.reader === null);
   /** @type {{ name: string, host: string, id: string, at: number | null, target: any }[]} */
   const rows = members.map((one, at) => ({
-    name: one.name,
+    name: names[at],
     host: one.host,
     id: one.id,
     at,
     target: one.target,
   }));
-  if (nobody.length) rows.push({ name: "unassigned", host: "", id: "", at: null, target: null });
+  if (unassigned.length)
+    rows.push({ name: "unassigned", host: "", id: "", at: null, target: null });
   const isWide = rows.length * partitions.length > CELLS_MAX || partitions.length > 120;
   return html`<div class="stack">
     ${
@@ -64,7 +67,7 @@ function Grid({ rows, partitions }) {
         ${rows.map(
           (row) =>
             html`<tr key=${row.id}>
-              <${Who} row=${row} />
+              <${MemberHead} row=${row} />
               ${partitions.map(
                 (one, at) =>
                   html`<td class=${isFirst(partitions, at) ? "first" : ""}>${cell(row, one)}</td>`,
@@ -111,7 +114,7 @@ function Cell({ one }) {
 }
 
 /**
- * Many partitions: each member has its own in a row.
+ * The table of many partitions: a row for each member, with the member's partitions.
  *
  * @param {{ rows: any, partitions: Answer.GroupPartition[] }} props
  */
@@ -122,7 +125,7 @@ function Lists({ rows, partitions }) {
         ${rows.map((row) => {
           const own = partitions.filter((one) => one.reader === row.at);
           return html`<tr key=${row.id}>
-            <${Who} row=${row} />
+            <${MemberHead} row=${row} />
             <td class="quiet nowrap">${plural(own.length, "partition")}</td>
             <td>
               <span class="cells">
@@ -136,9 +139,10 @@ function Lists({ rows, partitions }) {
   </div>`;
 }
 
-function Who({ row }) {
+/** @param {{ row: { id: string, name: string, host: string } }} props */
+function MemberHead({ row }) {
   return html`<th scope="row" title=${row.id}>
-    <span class="who">${row.name || row.id}</span> <span class="quiet">${row.host}</span>
+    <span class="who">${row.name}</span> <span class="quiet">${row.host}</span>
   </th>`;
 }
 

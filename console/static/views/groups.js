@@ -1,10 +1,11 @@
 // @ts-check
-// Groups: who they are, how far behind, since when.
+// The list of groups: their lag, and since when they are behind.
 
 import { html } from "../vendor/preact.js";
 import { useAddressState } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
+import { withoutCommit } from "./group_words.js";
 import {
   Badge,
   Button,
@@ -27,6 +28,9 @@ import {
 
 const PAGE = 100;
 const EVERY_MS = 5000;
+const HIDES =
+  "This list has only the groups that the console's login may describe. All groups take Describe " +
+  "on the cluster.";
 const STATES = {
   stable: "good",
   empty: "",
@@ -70,16 +74,26 @@ export function Groups() {
           data.watched.error &&
           html`<${Note} kind="warn">The last sample of the lag failed: ${data.watched.error}<//>`
         }
+        ${data.hides_some && html`<${Note}>${HIDES}<//>`}
         <${Panel} inside=${false} label="Groups">
           <${Table} label="Groups" rows=${data.groups} columns=${COLUMNS} id=${(row) => row.group}
-              empty=${html`<${Empty}
-                  title=${word ? `No group has “${word}” in its name` : "No groups yet"}>
-                ${!word && "A group appears here after its first member joins or commits offsets."}
-              <//>`} />
+              empty=${nothing(word, data.hides_some)} />
         <//>
         <${Pages} from=${from} count=${data.count} onMove=${(/** @type {number} */ at) => setStart(String(at))} />
       `
     }
+  <//>`;
+}
+
+/**
+ * @param {string} word
+ * @param {boolean} hidesSome
+ */
+function nothing(word, hidesSome) {
+  if (word) return html`<${Empty} title="No group has “${word}” in its name" />`;
+  if (hidesSome) return html`<${Empty} title="No groups that this login may describe" />`;
+  return html`<${Empty} title="No groups yet">
+    A group appears here after its first member joins or commits offsets.
   <//>`;
 }
 
@@ -100,7 +114,7 @@ function Figures({ data }) {
 
 /** @param {Answer.GroupRow} row */
 function hasReadAll(row) {
-  return row.lag === 0 && !row.partitions_without_lag;
+  return row.lag === 0 && !row.partitions_without_lag && !row.uncommitted.partitions;
 }
 
 /** @type {Column<Answer.GroupRow>[]} */
@@ -116,7 +130,13 @@ const COLUMNS = [
   {
     name: "Lag (records)",
     number: true,
-    show: (row) => html`<span class=${row.since_ms ? "late" : ""}>${lagOf(row)}</span>`,
+    show: (row) => html`
+      <span class=${row.since_ms ? "late" : ""}>${lagOf(row)}</span>
+      ${
+        row.uncommitted.partitions > 0 &&
+        html`<span class="no-commit quiet">${withoutCommit(row.uncommitted)}</span>`
+      }
+    `,
   },
   {
     name: "Behind since",

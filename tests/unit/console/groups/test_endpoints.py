@@ -1,4 +1,4 @@
-"""What the page is told of groups, and what it may change."""
+"""The endpoints about groups: the list, a group of each type, and changes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from console.endpoints import Ask, BadAsk, Console
 from console.groups.endpoints import ENDPOINTS
 from console.groups.lag_history import LagHistory
 from console.groups.lag_sampler import LagSampler
+from ottla.plugins.authorizer import Operation
+from protocol.messages.describe_cluster import DescribeClusterResponse
 from protocol.messages.describe_groups import (
+    DescribedGroup,
     DescribedGroupMember,
+    DescribeGroupsResponse,
 )
 from protocol.messages.fetch import FetchResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
@@ -29,7 +33,7 @@ NAMES = ("a", "b/lag", "c")
 
 
 class Looked:
-    """A sampler that has looked."""
+    """A sampler with eight samples."""
 
     every_s = 10.0
     error = None
@@ -52,7 +56,8 @@ class Looked:
 def cluster_of(**answers: Any) -> ScriptedCluster:
     reader = DescribedGroupMember("m", None, "reader", "/10.0.0.1")
     groups = [ListedGroup(name, "consumer", "Stable", "Classic") for name in NAMES]
-    groups.append(ListedGroup("shared", "share", "Stable", "Share"))
+    groups += [ListedGroup(name, name, "Stable", name.title()) for name in ("share", "streams")]
+    groups.append(ListedGroup("newer", "newer", "Stable", "Newer"))
     cluster = ScriptedCluster([topic_of("t", [1, 2])], nodes={1: ScriptedNode(), 2: ScriptedNode()})
     cluster.answers = {
         "ListGroupsRequest": lambda _: (
@@ -62,6 +67,9 @@ def cluster_of(**answers: Any) -> ScriptedCluster:
         "OffsetFetchRequest": answers_of.committed({"t": {0: 4, 1: 11}}),
         "ListOffsetsRequest": offsets_of,
         "FetchRequest": FetchResponse(),
+        "DescribeClusterRequest": DescribeClusterResponse(
+            cluster_authorized_operations=1 << Operation.DESCRIBE
+        ),
     } | answers
     return cluster
 
@@ -80,12 +88,19 @@ def called(path: str, of: Console, request: Ask) -> Any:
 
 def test_the_list_has_those_with_most_lag_first() -> None:
     found = called("/api/groups", console(), ask())
-    assert [one["group"] for one in found["groups"]] == ["a", "b/lag", "c", "shared"]
-    first, last = found["groups"][0], found["groups"][-1]
+    assert [one["group"] for one in found["groups"]] == [
+        "a",
+        "b/lag",
+        "c",
+        "newer",
+        "share",
+        "streams",
+    ]
+    first, share = found["groups"][0], found["groups"][4]
     assert (first["type"], first["lag"], first["members"]) == ("classic", 8, 0)
     assert first["since"].startswith("behind since before {0}")
-    assert (last["type"], last["lag"], last["members"]) == ("share", None, None)
-    assert (found["of"], found["lagging"]) == (4, 1)
+    assert (share["type"], share["lag"], share["members"]) == ("share", None, None)
+    assert (found["of"], found["lagging"], found["hides_some"]) == (6, 1, False)
 
 
 def test_a_page_of_those_that_were_searched_for() -> None:
@@ -93,7 +108,7 @@ def test_a_page_of_those_that_were_searched_for() -> None:
     request = ask(q="A", sort="name", count="1", **{"from": "1"})
     found = called("/api/groups", console(cluster), request)
     assert [one["group"] for one in found["groups"]] == ["b/lag"]
-    assert found["count"] == 3
+    assert found["count"] == 4
     (asked,) = cluster.asked_for("DescribeGroupsRequest")
     assert asked.groups == ["b/lag"]
 
@@ -123,11 +138,71 @@ def test_a_group_that_reads_and_has_committed_nothing_has_no_known_lag() -> None
     cluster.answers["OffsetFetchRequest"] = answers_of.committed({"t": {0: 10}})
     found = called("/api/group", console(cluster), ask(group="c"))
     assert (found["lag"], found["partitions_without_lag"]) == (0, 1)
-    assert found["since"] == "has read all records of the partitions whose lag is known"
+    assert found["since"] == "has read all records of the partitions that have a commit"
 
 
-def test_a_share_group_is_told_to_have_no_lag() -> None:
-    assert "cannot show a lag" in called("/api/group", console(), ask(group="shared"))["unserved"]
+def test_groups_that_the_login_may_not_describe_are_mentioned() -> None:
+    cluster = cluster_of(
+        DescribeClusterRequest=DescribeClusterResponse(cluster_authorized_operations=0)
+    )
+    assert called("/api/groups", console(cluster), ask())["hides_some"]
+    older = cluster_of(DescribeClusterRequest=DescribeClusterResponse())
+    assert not called("/api/groups", console(older), ask())["hides_some"]
+
+
+def test_partitions_without_a_commit_are_no_part_of_the_lag() -> None:
+    cluster = cluster_of(OffsetFetchRequest=answers_of.committed({"t": {0: 4}}))
+    found = called("/api/group", console(cluster), ask(group="a"))
+    assert (found["lag"], found["partitions_without_lag"]) == (6, 0)
+    assert found["uncommitted"] == {"partitions": 1, "records": 7}
+    other = found["partitions"][1]
+    assert (other["committed"], other["lag"], other["held"], other["end"]) == (None, None, 7, 11)
+
+
+def test_a_group_keeps_up_only_if_samples_show_it() -> None:
+    """The samples show that partition 0 of group a is behind; of group b/lag there are none."""
+    cluster = cluster_of(OffsetFetchRequest=answers_of.committed({"t": {0: 4, 1: 11}}))
+    for name in ("a", "b/lag"):
+        assert not called("/api/group", console(cluster), ask(group=name))["keeps_up"]
+    cluster = cluster_of(OffsetFetchRequest=answers_of.committed({"t": {0: 10, 1: 11}}))
+    assert called("/api/group", console(cluster), ask(group="b/lag"))["keeps_up"]
+
+
+@pytest.mark.parametrize(
+    ("group", "said", "lag"),
+    [
+        ("share", "a share group has no committed offsets, so the console cannot show a lag", None),
+        ("streams", "the console does not show the members of a streams group", 6),
+        ("newer", "the console does not show the members of a newer group", 6),
+    ],
+)
+def test_a_group_of_another_type_is_shown_as_the_list_has_it(
+    group: str, said: str, lag: int | None
+) -> None:
+    found = called("/api/group", console(), ask(group=group))
+    assert (found["type"], found["state"], found["unserved"]) == (group, "Stable", said)
+    assert (found["lag"], found["since"], found["members"]) == (lag, said, [])
+    assert all(name in found for name in ("watched", "epoch", "assignor", "operations"))
+
+
+def test_the_offsets_of_a_newer_type_may_be_rejected() -> None:
+    rejected = answers_of.committed({}, newer=answers_of.committed_by("newer", error_code=42))
+    found = called(
+        "/api/group", console(cluster_of(OffsetFetchRequest=rejected)), ask(group="newer")
+    )
+    assert (found["lag"], found["partitions"]) == (None, [])
+
+
+def test_a_group_tells_the_operations_that_the_login_may_do() -> None:
+    cluster = cluster_of(
+        DescribeGroupsRequest=DescribeGroupsResponse(
+            groups=[DescribedGroup(group_id="a", authorized_operations=1 << Operation.READ)]
+        )
+    )
+    writing = OneCluster(cluster, allow_writes=True)
+    writing.put(LagSampler, Looked())
+    assert called("/api/group", writing, ask(group="a"))["operations"] == ["READ"]
+    assert called("/api/group", console(cluster), ask(group="a"))["operations"] is None
 
 
 def test_the_last_hour() -> None:

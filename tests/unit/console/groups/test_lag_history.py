@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from client.core.leaders import Partition
+from client.groups.uncommitted import Uncommitted
 from console.groups.lag_history import (
     GRACE,
     GROUPS_MAX,
@@ -93,6 +94,27 @@ def test_a_partition_that_came_later_has_no_line_before() -> None:
     history.add(1, {"g": {AT: 1, other: 2}}, {AT: 1, other: 5})
     assert history.history("g").partitions[other] == [None, 3]
     assert history.history("g", [other, ("gone", 0)]).partitions == {other: [None, 3]}
+
+
+def test_the_line_of_a_group_begins_when_all_its_partitions_have_a_commit() -> None:
+    """A new group reads 30 records a sample; each first commit would add a step to its sum."""
+    history = LagHistory()
+    places = [("t", index) for index in range(3)]
+    for number in range(6):
+        committed = dict.fromkeys(places[: number + 1], 30 * number)
+        history.add(number, {"g": committed}, dict.fromkeys(places, 200))
+    assert history.history("g").total == [None, None, 420, 330, 240, 150]
+    assert history.history("g").partitions[places[0]][0] == 200
+    assert history.spark("g", 60) == [None, None, 420, 330, 240, 150]
+
+
+def test_the_line_goes_on_after_a_partition_lost_its_commit() -> None:
+    history = LagHistory()
+    history.add(0, {"g": {AT: 1, ("t", 1): 1}}, {AT: 5, ("t", 1): 5})
+    history.add(1, {"g": {AT: 1}}, {AT: 5}, {"g": Uncommitted(1, 4)})
+    assert history.history("g").total == [8, 4]
+    assert history.uncommitted("g") == (1, 4)
+    assert history.uncommitted("unknown") == (0, 0)
 
 
 def test_a_group_that_is_gone_is_forgotten() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from broker.config.start_error import StartError
 from client.cluster import ClusterClient
-from console.groups.lag_sampler import EVERY_S, LagSampler, committed_and_ends
+from console.groups.lag_sampler import EVERY_S, LagSampler, look_at_groups
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from tests.tools.waiting import LIMIT_S
 from tests.unit.client.groups import answers as answers_of
@@ -28,7 +28,8 @@ def cluster_of(**answers: Any) -> ScriptedCluster:
 
 def test_one_look_asks_each_broker_once() -> None:
     cluster = cluster_of()
-    committed, ends = committed_and_ends(cluster)
+    committed, ends, uncommitted = look_at_groups(cluster)
+    assert uncommitted == {}
     assert committed == {"g": {("t", 0): 4, ("t", 1): 11, ("gone", 0): 1}}
     assert ends == {("t", 0): 10, ("t", 1): 11}
     kinds = [type(one).__name__ for _, one in cluster.asked]
@@ -36,14 +37,21 @@ def test_one_look_asks_each_broker_once() -> None:
     assert kinds.count("ListOffsetsRequest") == 2
 
 
+def test_records_of_partitions_without_a_commit_count_apart() -> None:
+    cluster = cluster_of(OffsetFetchRequest=answers_of.committed({"t": {0: 4}}))
+    _, ends, uncommitted = look_at_groups(cluster)
+    assert ends == {("t", 0): 10, ("t", 1): 11}
+    assert uncommitted == {"g": (1, 7)}
+
+
 def test_a_partition_whose_leader_refuses_has_no_end() -> None:
     cluster = cluster_of(ListOffsetsRequest=lambda request: offsets_of(request, error_code=6))
-    assert committed_and_ends(cluster)[1] == {}
+    assert look_at_groups(cluster).ends == {}
 
 
 def test_no_groups_ask_for_no_offsets() -> None:
     cluster = cluster_of(ListGroupsRequest=ListGroupsResponse())
-    assert committed_and_ends(cluster) == ({}, {})
+    assert look_at_groups(cluster) == ({}, {}, {})
     assert cluster.asked_for("ListOffsetsRequest") == []
 
 

@@ -1,0 +1,84 @@
+// @ts-check
+// The texts of a group's page and of its row: lag, commits, members, rights.
+
+import { count, plural } from "../parts/words.js";
+
+/**
+ * Return "+ 4 partitions without a commit, 30,636 records"; "" if each partition has a commit.
+ *
+ * @param {{ partitions: number, records: number }} uncommitted
+ */
+export function withoutCommit({ partitions, records }) {
+  if (!partitions) return "";
+  return `+ ${plural(partitions, "partition")} without a commit, ${plural(records, "record")}`;
+}
+
+/**
+ * Return the text below a group's lag. It says that the group keeps up only if samples show it.
+ *
+ * @param {Answer.GroupShown} data
+ */
+export function lagBelow(data) {
+  const late = data.partitions.filter((one) => one.late).length;
+  const unknown = data.partitions_without_lag;
+  const texts = [];
+  if (late) texts.push(`${plural(late, "partition")} behind`);
+  else if (data.keeps_up) texts.push(data.lag ? "keeps up" : "has read all records");
+  else if (data.lag === null) texts.push("no committed offsets");
+  else texts.push("not enough samples yet");
+  if (unknown) texts.push(`unknown for ${plural(unknown, "partition")}`);
+  const extra = withoutCommit(data.uncommitted);
+  return extra ? `${texts.join(", ")}, ${extra}` : texts.join(", ");
+}
+
+/**
+ * Return the note of the chart: the lag does not contain partitions without a commit.
+ *
+ * @param {Answer.GroupShown} data
+ */
+export function chartNote(data) {
+  const { partitions } = data.uncommitted;
+  return partitions ? `without ${plural(partitions, "partition")} that have no commit` : "";
+}
+
+/**
+ * Return why a change of a group is not possible, or undefined if it is. `operation`: the right
+ * that the change takes.
+ *
+ * @param {Answer.GroupShown} data
+ * @param {string} operation
+ */
+export function whyNot(data, operation) {
+  if (data.unserved) return `Not possible here: ${data.unserved}`;
+  if (data.operations && !data.operations.includes(operation)) {
+    const name = operation[0] + operation.slice(1).toLowerCase();
+    return `The console's login needs ${name} on this group`;
+  }
+  if (data.members.length) return "The group has active members: stop them first";
+  return undefined;
+}
+
+/**
+ * Return the name of each member: the client id and the instance id; members with the same name get
+ * the end of their member id as well.
+ *
+ * @param {{ id: string, name: string, instance: string | null }[]} members
+ */
+export function memberNames(members) {
+  const names = members.map(({ name, instance }) => (instance ? `${name} · ${instance}` : name));
+  return members.map(({ id }, at) => {
+    const isAlone = names.filter((name) => name === names[at]).length === 1;
+    return isAlone || !id ? names[at] || id : `${names[at]} · …${id.slice(-6)}`;
+  });
+}
+
+/**
+ * Return the text below the number of members.
+ *
+ * @param {Answer.GroupShown} data
+ */
+export function epochs(data) {
+  if (data.epoch === null) return data.type === "classic" ? "a classic group has no epoch" : "";
+  const target = data.target_epoch !== data.epoch ? `, target assignment ${data.target_epoch}` : "";
+  return `group epoch ${count(data.epoch)}${target}`;
+}
