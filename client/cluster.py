@@ -61,17 +61,20 @@ class ClusterClient:
         timeout_s: float = TIMEOUT_S,
         client_id: str = CLIENT_ID,
         known_addresses: Sequence[Address] = (),
+        advises_start: bool = True,
     ) -> None:
         """Connect to the first address that answers.
 
         `known_addresses`: the `addresses` of an earlier `ClusterClient`. The first of them is tried
         before the bootstrap servers, the others after. Raises StartError if no address answers, an
-        address has the wrong form, or the file `command_config` is invalid.
+        address has the wrong form, or the file `command_config` is invalid. With `advises_start`,
+        the error may say how to start a broker.
         """
         self._client_id = client_id
         self._timeout_s = timeout_s
         self._bootstrap = parse_addresses(bootstrap_servers)
         self._guard = command_guard(command_config)
+        self._advises_start = advises_start
         self._addresses: dict[int, Address] = {}
         """The addresses of the live brokers by id, from the last Metadata response."""
         self._nodes: dict[int, BlockingClient] = {}
@@ -301,7 +304,7 @@ class ClusterClient:
 
         Raises StartError with each address's failure if none does.
         """
-        unanswered = Unanswered(self._timeout_s, self._guard)
+        unanswered = Unanswered(self._timeout_s, self._guard, advises_start=self._advises_start)
         for host, port in dict.fromkeys(addresses):
             try:
                 client = BlockingClient(host, port, self._timeout_s, self._client_id, self._guard)

@@ -84,12 +84,13 @@ class Unanswered:
     """The addresses that did not answer, each with the reason.
 
     If all of them are ports of this machine that no process listens on, the error has the command
-    that starts a broker.
+    that starts a broker, unless not `advises_start`: a cluster that ran before is not started so.
     """
 
-    def __init__(self, timeout_s: float, guard: ClientGuard) -> None:
+    def __init__(self, timeout_s: float, guard: ClientGuard, *, advises_start: bool = True) -> None:
         self._timeout_s = timeout_s
         self._guard = guard
+        self._advises_start = advises_start
         self._refusals: list[str] = []
         self._ports: list[int] = []
         """The ports of this machine that refused the connection."""
@@ -108,7 +109,7 @@ class Unanswered:
         """Return a StartError of one line that begins with `verdict` and names each address with
         its reason. The caller raises it."""
         advice = ""
-        if self._ports and len(self._ports) == len(self._refusals):
+        if self._advises_start and self._ports and len(self._ports) == len(self._refusals):
             port = "" if DEFAULT_PORT in self._ports else f" --port {self._ports[0]}"
             advice = f"; start one with: ottla serve{port}"
         return StartError(f"{verdict} ({'; '.join(self._refusals)}){advice}")

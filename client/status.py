@@ -24,13 +24,16 @@ def status_of(
     addresses: Sequence[Address],
     timeout_s: float = TIMEOUT_S,
     guard: ClientGuard = PLAINTEXT_GUARD,
+    *,
+    advises_start: bool = True,
 ) -> ClusterStatus:
     """Ask the nodes in order, and return the status from the first that answers. Raises StartError
-    if none does.
+    if none does; with `advises_start`, the error may say how to start a broker.
 
     Without a quorum, each broker that is not fenced is tried, to find which ones take connections.
     """
-    unanswered, verdict = Unanswered(timeout_s, guard), "no broker answers"
+    unanswered = Unanswered(timeout_s, guard, advises_start=advises_start)
+    verdict = "no broker answers"
     for host, port in addresses:
         try:
             with BlockingClient(host, port, timeout_s, guard=guard) as client:

@@ -48,7 +48,11 @@ class Console:
         """One that is not shared, for who closes it. Raises StartError."""
         named, config = self.options.bootstrap_server, self.options.command_config
         return ClusterClient(
-            named, config, client_id=client_id, known_addresses=self._clusters.known
+            named,
+            config,
+            client_id=client_id,
+            known_addresses=self._clusters.known,
+            advises_start=False,
         )
 
     def addresses(self) -> list[Address]:

@@ -44,7 +44,11 @@ def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
     """Serve until a signal; `while_stdin`: or until standard input ends. Raises StartError."""
     clusters = Clusters(
         lambda known: ClusterClient(
-            options.bootstrap_server, options.command_config, TIMEOUT_S, known_addresses=known
+            options.bootstrap_server,
+            options.command_config,
+            TIMEOUT_S,
+            known_addresses=known,
+            advises_start=not known,
         )
     )
     with clusters.taken() as cluster:  # whoever mistyped an address is told now

@@ -48,5 +48,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *topics.ENDPOINTS,
 )
 
-AT_START: tuple[Callable[[Console], object], ...] = (*groups.AT_START, *messages.AT_START)
+AT_START: tuple[Callable[[Console], object], ...] = (
+    *groups.AT_START,
+    *messages.AT_START,
+    *overview.AT_START,
+)
 """States that are made before anybody asks: what they remember begins with the console."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from client.groups.total_lag import total_lag
+from client.groups.uncommitted import Uncommitted, held, without_commit
 from client.tables import ByteCount, aligned, counted, size_text
 from ground.printable import printable
 
@@ -63,6 +64,8 @@ class GroupRate(NamedTuple):
     change_per_s: float | None
     read_per_s: float | None
     partitions_without_lag: int = 0
+    uncommitted: Uncommitted = Uncommitted()
+    """The partitions of the group's topics without a committed offset."""
 
 
 def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
@@ -95,9 +98,13 @@ def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
     first. The rates are None for a group that is not in `before`."""
     elapsed_s = max(now.at - before.at, 1e-9)
     rows = []
+    indexes: dict[str, list[int]] = {}
+    for topic, index in now.ends:
+        indexes.setdefault(topic, []).append(index)
     for group, committed in now.committed.items():
         if not committed:
             continue
+        uncommitted = held(without_commit(committed, indexes), now.starts, now.ends)
         lags = {at: _lag(offset, now.ends.get(at)) for at, offset in committed.items()}
         lag = total_lag(lags.values())
         earlier_offsets = before.committed.get(group, {})
@@ -114,7 +121,9 @@ def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
         ]
         change_per_s = sum(changes) / elapsed_s if changes else None
         read_per_s = sum(read) / elapsed_s if read else None
-        rows.append(GroupRate(group, lag.records, change_per_s, read_per_s, lag.unknown))
+        rows.append(
+            GroupRate(group, lag.records, change_per_s, read_per_s, lag.unknown, uncommitted)
+        )
     return sorted(rows, key=_by_lag)
 
 

@@ -1,7 +1,4 @@
-"""What the overview asks: how the cluster is, and what goes on.
-
-How the cluster is, is judged as `ottla status` judges it.
-"""
+"""The endpoints of the overview: the health of the cluster, as in `ottla status`, and its rates."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from client.status import status_of
 from client.status_report import verdict
 from console.endpoints import Ask, Console, get
 from console.overview.live_rates import LiveOverview
-from console.overview.sampler import Sampler
+from console.overview.sampler import IdleSampling, Sampler
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,7 @@ class BrokerHealth:
 
 @dataclass(frozen=True, slots=True)
 class ClusterHealth:
-    """How the cluster is."""
+    """The health of the cluster: its brokers, its controller, and partitions in trouble."""
 
     healthy: bool
     verdict: str
@@ -46,12 +43,13 @@ class ClusterHealth:
 
 
 def _health(console: Console, _ask: Ask) -> ClusterHealth:
+    """Return the health of the cluster. Raises StartError if no broker answers."""
     guard = command_guard(console.options.command_config)
-    return shown(status_of(console.addresses(), guard=guard))
+    return shown(status_of(console.addresses(), guard=guard, advises_start=False))
 
 
 def shown(status: ClusterStatus) -> ClusterHealth:
-    """A status, for the page."""
+    """Return the health that the page shows, from a status."""
     quorum = status.quorum
     return ClusterHealth(
         healthy=status.healthy,
@@ -79,9 +77,13 @@ def shown(status: ClusterStatus) -> ClusterHealth:
 
 
 def _live(console: Console, _ask: Ask) -> LiveOverview:
+    """Return the rates, after a sample if one is due. Raises Refused, StartError."""
     sampler = console.state(Sampler)
     rates = sampler.now()
-    return rates.shown(sampler.groups_left_out)
+    return rates.shown(sampler.groups_left_out, hides_groups=sampler.hides_groups)
 
+
+AT_START = (IdleSampling,)
+"""The state that begins with the console, so that charts have no gaps before a visit."""
 
 ENDPOINTS = (get("/api/overview", _health), get("/api/overview/live", _live))

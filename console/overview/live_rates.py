@@ -1,6 +1,6 @@
-"""What went on in the last minutes, out of looks at the cluster: for all tabs the same.
+"""The write rates of the last minutes, and the groups with the most lag, from samples of a cluster.
 
-Owns the history and its limits. Pure: times come with the looks.
+Owns the history and its limits. Pure: times come with the samples.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from client.live.rates import GroupRate, Sample, TopicRate, group_rates, topic_rates
+from console.groups.answers import WithoutCommit
 
 POINTS_MAX = 300
+SHOWN_S = 600.0
+"""The time that the charts cover: 60 of the samples that no tab asks for."""
 BUSIEST = 8
 GROUPS_SHOWN = 8
 STALE_S = 30.0
-"""After so long without a look, what came meanwhile would be told as a rate of now."""
+"""The longest time between two samples whose difference is a rate of now."""
 
 
 class _Point(NamedTuple):
-    """A moment (seconds since 1970); None: not known, as where there was no look just before."""
+    """The rates at a time (seconds since 1970); None after a pause without samples."""
 
     at: float
     records: float | None
@@ -30,7 +33,10 @@ class _Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RatePoints:
-    """The last minutes: moments in seconds since 1970, and what came a second; None: not known."""
+    """The rates of the last minutes: times in seconds since 1970, and values per second.
+
+    A value is None after a pause without samples.
+    """
 
     at: list[float]
     records: list[float | None]
@@ -39,7 +45,7 @@ class RatePoints:
 
 @dataclass(frozen=True, slots=True)
 class BusyTopic:
-    """What goes on in a topic; `spark`: records a second, as in the last points."""
+    """The write rates of a topic; `spark`: records per second in the last samples."""
 
     topic: str
     records_per_s: float | None
@@ -52,13 +58,14 @@ class BusyTopic:
 
 @dataclass(frozen=True, slots=True)
 class LateGroup:
-    """How far a group is behind, and how that changes."""
+    """The lag of a group, its change, and the records of partitions without a commit."""
 
     group: str
     lag: int | None
     change_per_s: float | None
     read_per_s: float | None
     partitions_without_lag: int
+    uncommitted: WithoutCommit
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +85,41 @@ class LiveOverview:
     groups: list[LateGroup]
     groups_known: int
     groups_left_out: int
+    hides_groups: bool
 
 
 class LiveRates:
-    """`rates.add(sample, at)` after each look; the rest tells what is known."""
+    """The samples of the last minutes; `add` appends one, `shown` returns the overview."""
 
     def __init__(self) -> None:
         self._before: Sample | None = None
         self._points: deque[_Point] = deque(maxlen=POINTS_MAX)
         self._internal: Collection[str] = ()
+        self.stale_s = STALE_S
         self.topics: list[TopicRate] = []
-        """Internal ones, too; the busiest first."""
+        """All topics, internal ones too, the busiest first."""
         self.groups: list[GroupRate] = []
         self.looked_at: float | None = None
 
-    def add(self, sample: Sample, at: float, internal: Collection[str]) -> None:
-        """Note a look; `at` in seconds since 1970, `internal` names topics of the cluster's own."""
+    def add(
+        self,
+        sample: Sample,
+        at: float,
+        internal: Collection[str],
+        *,
+        with_groups: bool = True,
+    ) -> None:
+        """Append a sample of the time `at` (seconds since 1970).
+
+        `internal` names the internal topics. The groups stay as they were unless `with_groups`.
+        """
         before = self._before
-        if before is not None and sample.at - before.at > STALE_S:
+        if before is not None and sample.at - before.at > self.stale_s:
             before = None
         since = before or Sample(sample.at)
         self.topics = topic_rates(since, sample)
-        self.groups = group_rates(since, sample)
+        if with_groups:
+            self.groups = group_rates(since, sample)
         self._internal = internal
         self._points.append(self._point(at, is_first=before is None))
         self._before, self.looked_at = sample, at
@@ -119,28 +139,36 @@ class LiveRates:
     def _own(self) -> list[TopicRate]:
         return [one for one in self.topics if one.topic not in self._internal]
 
-    def shown(self, groups_left_out: int = 0) -> LiveOverview:
-        """Return what the overview gets."""
+    def shown(self, groups_left_out: int = 0, *, hides_groups: bool = False) -> LiveOverview:
+        """Return the overview's rates. Internal topics are left out."""
         own = self._own()
-        held = [one.bytes for one in own if one.bytes is not None]
+        sizes = [topic.bytes for topic in own if topic.bytes is not None]
         last = self._points[-1] if self._points else None
+        points = [] if last is None else [one for one in self._points if one.at > last.at - SHOWN_S]
         return LiveOverview(
             at=self.looked_at,
             records_per_s=None if last is None else last.records,
             bytes_per_s=None if last is None else last.bytes,
-            records=sum(one.records for one in own),
-            bytes=None if own and not held else sum(held),
+            records=sum(topic.records for topic in own),
+            bytes=None if own and not sizes else sum(sizes),
             points=RatePoints(
-                [one.at for one in self._points],
-                [one.records for one in self._points],
-                [one.bytes for one in self._points],
+                [point.at for point in points],
+                [point.records for point in points],
+                [point.bytes for point in points],
             ),
-            topics=[BusyTopic(*one, self._spark(one.topic)) for one in own[:BUSIEST]],
-            groups=[LateGroup(*one) for one in self.groups[:GROUPS_SHOWN]],
+            topics=[BusyTopic(*topic, self._spark(topic.topic)) for topic in own[:BUSIEST]],
+            groups=[_late_group(group) for group in self.groups[:GROUPS_SHOWN]],
             groups_known=len(self.groups),
             groups_left_out=groups_left_out,
+            hides_groups=hides_groups,
         )
 
     def _spark(self, topic: str) -> list[float | None]:
+        """Return the rate of a topic at each of the last 60 samples."""
         last = list(self._points)[-60:]
-        return [None if one.records is None else one.by_topic.get(topic, 0.0) for one in last]
+        return [None if point.records is None else point.by_topic.get(topic, 0.0) for point in last]
+
+
+def _late_group(rate: GroupRate) -> LateGroup:
+    """Return a group's row of the overview."""
+    return LateGroup(*rate[:5], uncommitted=WithoutCommit(*rate.uncommitted))

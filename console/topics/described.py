@@ -1,6 +1,6 @@
-"""Topics as the page gets them: a row of the list, the page of one, the groups that read it.
+"""Answers about topics: a row of the list, a topic's page, and the groups that read it.
 
-Owns no connection. What is asked is what `ottla topic` asks.
+The requests to the cluster are those of `ottla topic`. Owns no connection.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from client.access.operations import operations_on_topic
 from client.cluster import ClusterClient, partitions_of
 from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, ConfigResource, configs_of
 from client.core.leaders import Partition
@@ -31,7 +32,11 @@ sync, partitions without a leader: a list, since there may be ten thousand."""
 
 @dataclass(frozen=True, slots=True)
 class TopicPartition:
-    """A partition of a topic; `bytes` are the leader's, `all_bytes` those of all replicas."""
+    """A partition of a topic.
+
+    `bytes` is the size of the leader's log, `all_bytes` of all replicas; None if the login may not
+    see sizes.
+    """
 
     partition: int
     leader: int | None
@@ -42,17 +47,19 @@ class TopicPartition:
     first: int | None
     end: int | None
     bytes: int | None
-    all_bytes: int
+    all_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic."""
+    """The page of a topic. `operations`: those that the login may do on it, None if the broker does
+    not report them."""
 
     topic: str
     id: str
     internal: bool
     partitions: list[TopicPartition]
+    operations: list[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +109,12 @@ def row(topic: MetadataResponseTopic) -> TopicRow:
 
 
 def described(cluster: ClusterClient, name: str) -> Topic:
-    """One topic and its partitions. Raises Refused."""
+    """Ask the cluster for a topic's page. Raises Refused."""
     topics = cluster.topics([name])
     topic = topics[name]
     first, last = _known_ends(cluster, topics)
     sizes = log_sizes(cluster, topics)
+    operations = operations_on_topic(cluster, name)
     return Topic(
         topic=name,
         id=urlsafe_b64encode(topic.topic_id).decode().rstrip("="),
@@ -122,10 +130,11 @@ def described(cluster: ClusterClient, name: str) -> Topic:
                 first=first.get((name, one.partition_index)),
                 end=last.get((name, one.partition_index)),
                 bytes=sizes.get((name, one.partition_index), {}).get(one.leader_id),
-                all_bytes=sum(sizes.get((name, one.partition_index), {}).values()),
+                all_bytes=_sum(sizes.get((name, one.partition_index))),
             )
             for one in sorted(topic.partitions, key=_index)
         ],
+        operations=None if operations is None else sorted(one.name for one in operations),
     )
 
 
@@ -141,6 +150,11 @@ def _known_ends(
     first = list_known_offsets(cluster, topics, dict.fromkeys(wanted, EARLIEST))
     last = list_known_offsets(cluster, topics, dict.fromkeys(wanted, LATEST))
     return (first, last) if first and last else ends(cluster, topics, wanted)
+
+
+def _sum(sizes: Mapping[int, int] | None) -> int | None:
+    """Return the sum of the sizes by broker; None if they are not known."""
+    return None if sizes is None else sum(sizes.values())
 
 
 def configs(cluster: ClusterClient, name: str) -> list[TopicConfig]:

@@ -135,7 +135,7 @@ declare namespace Answer {
     controller: boolean;
   }
 
-  /** What goes on in a topic; `spark`: records a second, as in the last points. */
+  /** The write rates of a topic; `spark`: records per second in the last samples. */
   interface BusyTopic {
     topic: string;
     records_per_s: number | null;
@@ -185,7 +185,7 @@ declare namespace Answer {
     topic: string;
   }
 
-  /** How the cluster is. */
+  /** The health of the cluster: its brokers, its controller, and partitions in trouble. */
   interface ClusterHealth {
     healthy: boolean;
     verdict: string;
@@ -515,13 +515,14 @@ declare namespace Answer {
     lag: (number | null)[];
   }
 
-  /** How far a group is behind, and how that changes. */
+  /** The lag of a group, its change, and the records of partitions without a commit. */
   interface LateGroup {
     group: string;
     lag: number | null;
     change_per_s: number | null;
     read_per_s: number | null;
     partitions_without_lag: number;
+    uncommitted: WithoutCommit;
   }
 
   /** The live rates of a cluster. Rates are None before the second sample. Bytes are None for a
@@ -537,6 +538,7 @@ declare namespace Answer {
     groups: LateGroup[];
     groups_known: number;
     groups_left_out: number;
+    hides_groups: boolean;
   }
 
   /** Records, bytes of the leaders, records and bytes a second by topic; None: not yet known. */
@@ -763,7 +765,8 @@ declare namespace Answer {
     absent?: string;
   }
 
-  /** The last minutes: moments in seconds since 1970, and what came a second; None: not known. */
+  /** The rates of the last minutes: times in seconds since 1970, and values per second. A value is
+   * None after a pause without samples. */
   interface RatePoints {
     at: number[];
     records: (number | null)[];
@@ -893,12 +896,14 @@ declare namespace Answer {
     dropped: number;
   }
 
-  /** One topic. */
+  /** The page of a topic. `operations`: those that the login may do on it, None if the broker does
+   * not report them. */
   interface Topic {
     topic: string;
     id: string;
     internal: boolean;
     partitions: TopicPartition[];
+    operations: string[] | null;
   }
 
   /** A config of a topic; `own`: set for this topic. */
@@ -915,7 +920,8 @@ declare namespace Answer {
     topics: [string, number, number, boolean, number, number][];
   }
 
-  /** A partition of a topic; `bytes` are the leader's, `all_bytes` those of all replicas. */
+  /** A partition of a topic. `bytes` is the size of the leader's log, `all_bytes` of all replicas;
+   * None if the login may not see sizes. */
   interface TopicPartition {
     partition: number;
     leader: number | null;
@@ -926,7 +932,7 @@ declare namespace Answer {
     first: number | null;
     end: number | null;
     bytes: number | null;
-    all_bytes: number;
+    all_bytes: number | null;
   }
 
   /** A group that has committed something of a topic. `lag` is the sum of the partitions whose end

@@ -77,7 +77,10 @@ function options(place, lines, latest, height) {
       { ...axis, size: 64, values: (_, all) => all.map((one) => latest.current.show(one)) },
     ],
     series: [
-      { value: (_, at) => (at === null ? "–" : time(at * 1000, { millis: false })), label: "Time" },
+      {
+        value: (plot, at) => time((at ?? plot.data[0].at(-1)) * 1000, { millis: false }),
+        label: "Time",
+      },
       ...lines.map((one, index) => {
         const stroke = colour(one.colour ?? COLOURS[index % COLOURS.length]);
         return {
@@ -87,12 +90,20 @@ function options(place, lines, latest, height) {
           spanGaps: false,
           points: { show: false },
           fill: lines.length === 1 ? `${stroke}1f` : undefined,
-          value: (_, value) => (value === null ? "–" : latest.current.show(value)),
+          value: (plot, value, _, at) => {
+            const known = at === null ? lastOf(plot.data[index + 1]) : value;
+            return known === null ? "–" : latest.current.show(known);
+          },
         };
       }),
     ],
     hooks: { draw: [(plot) => drawMarks(plot, latest.current.marks, colour("--bad"))] },
   };
+}
+
+/** The last known value of a line: the legend shows it while no cursor is over the chart. */
+function lastOf(values) {
+  return values.findLast((one) => one !== null && one !== undefined) ?? null;
 }
 
 function drawMarks(plot, marks, stroke) {

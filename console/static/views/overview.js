@@ -1,14 +1,16 @@
 // @ts-check
-// How the cluster is, and what goes on in it.
+// The health of the cluster, what is written to it, and the groups with the most lag.
 
 import { html } from "../vendor/preact.js";
 import { useGet } from "../api.js";
 import * as links from "../links.js";
+import { withoutCommit } from "./group_words.js";
 import {
   Badge,
   Chart,
   Empty,
   ErrorLine,
+  Note,
   Page,
   Panel,
   Spark,
@@ -22,6 +24,7 @@ import {
   lagOf,
   plural,
   rate,
+  time,
 } from "../parts/index.js";
 
 export function Overview() {
@@ -32,6 +35,13 @@ export function Overview() {
       about=${health.data ? `Cluster ${health.data.cluster_id}` : null}>
     <${ErrorLine} error=${health.error} />
     <${ErrorLine} error=${live.error !== health.error ? live.error : null} />
+    ${
+      (health.error || live.error) &&
+      found?.at &&
+      html`<${Note} kind="warn">
+        The figures below are as of ${time(found.at * 1000, { millis: false })}.
+      <//>`
+    }
     ${health.loading && html`<${Waiting} />`}
     ${health.data && html`<${Health} data=${health.data} />`}
     <${Tiles}>
@@ -39,13 +49,13 @@ export function Overview() {
           below=${found ? `${count(found.records)} in all topics` : ""} />
       <${Tile} label="Bytes written"
           value=${found?.bytes_per_s === null || !found ? "–" : bytes(found.bytes_per_s)} unit="/s"
-          below=${found ? `${bytes(found.bytes)} in all topics` : ""} />
+          below=${found ? sizeOf(found.bytes) : ""} />
       <${Tile} label="Topics" value=${count(health.data?.topics)}
           below=${health.data ? plural(health.data.partitions, "partition") : ""} />
       <${Tile} label="Groups" value=${count(found?.groups_known)} below=${
         found?.groups_left_out
           ? `${count(found.groups_left_out)} more not sampled`
-          : "with committed offsets"
+          : groupsBelow(found)
       } />
     <//>
     ${
@@ -54,12 +64,22 @@ export function Overview() {
         <${Rates} points=${found.points} />
         <div class="grid wide">
           <${Busiest} topics=${found.topics} />
-          <${Behind} groups=${found.groups} />
+          <${Behind} groups=${found.groups} hidesSome=${found.hides_groups} />
         </div>
       `
     }
     ${health.data && html`<${Brokers} data=${health.data} />`}
   <//>`;
+}
+
+/** @param {number | null} size */
+function sizeOf(size) {
+  return size === null ? "size not known to this login" : `${bytes(size)} in all topics`;
+}
+
+/** @param {Answer.LiveOverview | null} found */
+function groupsBelow(found) {
+  return found?.hides_groups ? "that this login may describe" : "with committed offsets";
 }
 
 /** @param {{ data: Answer.ClusterHealth }} props */
@@ -84,7 +104,7 @@ function Rates({ points }) {
   if (points.at.filter((_, at) => points.records[at] !== null).length < 2) {
     return html`<${Panel} title="Write rate">
       <${Empty} title="Waiting for a second sample">
-        Rates appear after a few seconds. The console samples the cluster only while a page is open.
+        Rates appear after a few seconds.
       <//>
     <//>`;
   }
@@ -133,8 +153,8 @@ function Busiest({ topics }) {
   <//>`;
 }
 
-/** @param {{ groups: Answer.LateGroup[] }} props */
-function Behind({ groups }) {
+/** @param {{ groups: Answer.LateGroup[], hidesSome: boolean }} props */
+function Behind({ groups, hidesSome }) {
   /** @type {Column<Answer.LateGroup>[]} */
   const columns = [
     {
@@ -144,7 +164,17 @@ function Behind({ groups }) {
           <${Text} value=${one.group} />
         </a>`,
     },
-    { name: "Lag (records)", number: true, show: (one) => lagOf(one) },
+    {
+      name: "Lag (records)",
+      number: true,
+      show: (one) => html`
+        ${lagOf(one)}
+        ${
+          one.uncommitted.partitions > 0 &&
+          html`<span class="no-commit quiet">${withoutCommit(one.uncommitted)}</span>`
+        }
+      `,
+    },
     {
       name: "Lag change/s",
       number: true,
@@ -159,14 +189,16 @@ function Behind({ groups }) {
   return html`<${Panel} title="Groups with the most lag" inside=${false}
       actions=${html`<a href=${links.groups()}>All groups</a>`}>
     <${Table} label="Groups with the most lag" columns=${columns} rows=${groups}
-        id=${(one) => one.group} empty=${html`<${Empty} title="No group has committed offsets">
-          A group appears here after its first commit.
+        id=${(one) => one.group} empty=${html`<${Empty}
+            title=${hidesSome ? "No groups that this login may describe" : "No committed offsets"}>
+          ${!hidesSome && "A group appears here after its first commit."}
         <//>`} />
   <//>`;
 }
 
 /** @param {{ data: Answer.ClusterHealth }} props */
 function Brokers({ data }) {
+  const hasRacks = data.brokers.some((one) => one.rack !== null);
   /** @type {Column<Answer.BrokerHealth>[]} */
   const columns = [
     { name: "Broker", number: true, show: (one) => one.id },
@@ -177,7 +209,9 @@ function Brokers({ data }) {
           ${one.host.includes(":") ? `[${one.host}]` : one.host}:${one.port}
         </span>`,
     },
-    { name: "Rack", show: (one) => one.rack ?? html`<span class="quiet">–</span>` },
+    ...(hasRacks
+      ? [{ name: "Rack", show: (one) => one.rack ?? html`<span class="quiet">–</span>` }]
+      : []),
     {
       name: "State",
       show: (one) =>

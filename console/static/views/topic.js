@@ -48,14 +48,19 @@ export function Topic({ params, about }) {
   const [dialog, setDialog] = useState(null);
   const [, , recordsRate = null, bytesRate = null] = live.data?.topics[topic] ?? [];
   const close = () => setDialog(null);
-  const change = (name, form) =>
-    html`<${Button} kind=${name === "delete" ? "danger" : ""} onClick=${() => setDialog(name)}>
+  const change = (name, form, operation) => {
+    const why = denied(one.data, operation);
+    return html`<${Button} kind=${name === "delete" ? "danger" : ""} disabled=${Boolean(why)}
+        title=${why} onClick=${() => setDialog(name)}>
       ${form}
     <//>`;
+  };
   return html`<${Page} title=${topic} crumbs=${[["Topics", links.topics()]]} actions=${
     about.writes &&
     one.data &&
-    html`${change("grow", "Add partitions")}${change("delete", "Delete")}`
+    html`
+      ${change("grow", "Add partitions", "ALTER")} ${change("delete", "Delete", "DELETE")}
+    `
   }>
     <${Tabs} items=${topicTabs(topic)} current="topic" />
     <${ErrorLine} error=${one.error} />
@@ -92,6 +97,19 @@ export function Topic({ params, about }) {
   <//>`;
 }
 
+/**
+ * Return why the login may not do an operation on a topic; undefined if it may, or if the cluster
+ * does not say.
+ *
+ * @param {Answer.Topic | null} data
+ * @param {string} operation
+ */
+function denied(data, operation) {
+  if (!data?.operations || data.operations.includes(operation)) return undefined;
+  const name = operation[0] + operation.slice(1).toLowerCase();
+  return `The console's login needs ${name} on this topic`;
+}
+
 /** @param {Answer.Topic} data */
 function held(data) {
   return data.partitions.reduce(
@@ -100,19 +118,32 @@ function held(data) {
   );
 }
 
+/**
+ * Return the sum of the sizes that are known; null if none is.
+ *
+ * @param {Answer.Topic} data
+ * @param {"bytes" | "all_bytes"} name
+ */
+function total(data, name) {
+  const sizes = data.partitions.flatMap((one) => one[name] ?? []);
+  return sizes.length ? sizes.reduce((sum, size) => sum + size, 0) : null;
+}
+
 /** @param {{ data: Answer.Topic, recordsRate: number | null, bytesRate: number | null }} props */
 function Figures({ data, recordsRate, bytesRate }) {
   const lacking = data.partitions.filter((one) => one.isr.length < one.replicas.length).length;
   const offline = data.partitions.filter((one) => one.leader === null).length;
-  const sum = (name) => data.partitions.reduce((total, one) => total + (one[name] ?? 0), 0);
+  const [size, sizeOfAll] = [total(data, "bytes"), total(data, "all_bytes")];
   let health = html`<${Badge} kind="good">all replicas in sync<//>`;
   if (offline) health = html`<${Badge} kind="bad">${offline} offline<//>`;
   else if (lacking) health = html`<${Badge} kind="warn">${lacking} under-replicated<//>`;
   return html`<${Tiles}>
     <${Tile} label="Records" value=${count(held(data))}
         below=${data.internal ? "internal topic" : "end offsets minus first offsets"} />
-    <${Tile} label="Size" value=${bytes(sum("bytes"))}
-        below="${bytes(sum("all_bytes"))} in all replicas" />
+    <${Tile} label="Size" value=${bytes(size)}
+        below=${
+          size === null ? "not known to this login" : `${bytes(sizeOfAll)} in all replicas`
+        } />
     <${Tile} label="Write rate" value=${rate(recordsRate)} unit="records/s"
         below="${bytes(bytesRate)}/s" />
     <${Tile} label="Partitions" value=${count(data.partitions.length)} below=${health} />

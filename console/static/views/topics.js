@@ -114,7 +114,7 @@ function nothing(filter, rows, about) {
     return html`<${Empty} title="No topic name matches the filter">
       The cluster has ${plural(rows.length, "topic")}.
     <//>`;
-  return html`<${Empty} title="No topics yet">
+  return html`<${Empty} title="No topics, or none that this login may describe">
     Create a topic ${about.writes ? "here, or with" : "with"} <code>ottla topic create NAME</code>
   <//>`;
 }

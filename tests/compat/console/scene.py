@@ -192,7 +192,7 @@ def _committed(consumer: Consumer, places: list[TopicPartition]) -> bool:
     try:
         consumer.commit(offsets=places, asynchronous=False)
     except KafkaException as refused:
-        if refused.args[0].code() != KafkaError.NOT_COORDINATOR:
+        if refused.args[0].code() not in (KafkaError.NOT_COORDINATOR, KafkaError._WAIT_COORD):
             raise
         return False
     return True

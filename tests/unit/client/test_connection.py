@@ -57,6 +57,12 @@ def test_where_nobody_listens_on_this_machine_it_says_how_to_start_one(
     assert str(unanswered.error()).partition(")")[2] == advice
 
 
+def test_a_cluster_that_ran_before_is_not_to_be_started() -> None:
+    unanswered = Unanswered(5.0, PLAINTEXT_GUARD, advises_start=False)
+    unanswered.add(("localhost", 9092), ConnectionRefusedError(111, "Connection refused"))
+    assert str(unanswered.error()) == "no broker answers (localhost:9092: Connection refused)"
+
+
 def test_one_that_listens_and_does_not_answer_is_not_to_be_started() -> None:
     unanswered = Unanswered(5.0, PLAINTEXT_GUARD)
     unanswered.add(("localhost", 9092), TimeoutError())

@@ -65,4 +65,4 @@ def test_brokers_that_were_seen_are_asked_too(monkeypatch: pytest.MonkeyPatch) -
     console = Console(ConsoleOptions("one", command_config="f"), cast(Clusters, Shared()))
     assert console.addresses() == Shared.known
     console.own_cluster("me")
-    assert asked == [("one", "f", "me", Shared.known)]
+    assert asked == [("one", "f", "me", Shared.known, False)]

@@ -44,6 +44,11 @@ def test_groups_by_how_far_they_are_behind() -> None:
     ]
 
 
+def test_partitions_without_a_commit_are_no_part_of_the_lag() -> None:
+    (rate,) = group_rates(BEFORE, replace(NOW, committed={"g": {("a", 0): 100}}))
+    assert (rate.lag, rate.change_per_s, rate.uncommitted) == (200, 95.0, (1, 60))
+
+
 def test_sizes_that_may_not_be_seen_are_not_shown_as_nothing() -> None:
     before, now = replace(BEFORE, sizes={}), replace(NOW, sizes={})
     (found, *_) = topic_rates(before, now)

@@ -59,3 +59,10 @@ def test_the_history_has_an_end() -> None:
     assert shown["points"]["at"][-1] == POINTS_MAX + 8
     assert len(shown["topics"]) == BUSIEST
     assert len(shown["topics"][0]["spark"]) == 60
+
+
+def test_charts_cover_the_last_ten_minutes() -> None:
+    rates = LiveRates()
+    for moment in range(0, 1200, 10):
+        rates.add(sample(float(moment), moment), float(moment), ())
+    assert plain(rates.shown())["points"]["at"] == [float(at) for at in range(600, 1200, 10)]

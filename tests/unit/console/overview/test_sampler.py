@@ -1,7 +1,8 @@
-"""One looks for all, when somebody asks, and the longer a look takes the rarer it is."""
+"""The sampler of write rates: samples for all tabs, and rarer ones while no tab asks."""
 
 from __future__ import annotations
 
+from threading import Event
 from typing import Any
 
 import pytest
@@ -9,14 +10,16 @@ import pytest
 from client.live.rates import Sample
 from client.refusals import Refused
 from console.overview import sampler
-from console.overview.sampler import GROUPS_MAX, Sampler
+from console.overview.sampler import GROUPS_MAX, IDLE_EVERY_S, IdleSampling, Sampler
+from protocol.messages.describe_cluster import DescribeClusterResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
+from tests.tools.waiting import LIMIT_S
 from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.console.one_console import OneCluster, plain
 
 
 class Clock:
-    """Moves when it is told to, and while somebody looks."""
+    """A clock that moves only when a test or a sample moves it."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -29,7 +32,7 @@ class Clock:
 
 
 class Looks:
-    """Counts looks; each takes as long as is said."""
+    """A stand-in for `take_sample`, which counts its calls; each takes `takes_s`."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -62,7 +65,11 @@ def looks(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Looks:
 def sampler_of(groups: int) -> Sampler:
     listed = ListGroupsResponse(groups=[ListedGroup(f"g{one}") for one in range(groups)])
     cluster = ScriptedCluster(
-        [topic_of("t"), topic_of("__x", is_internal=True)], {"ListGroupsRequest": listed}
+        [topic_of("t"), topic_of("__x", is_internal=True)],
+        {
+            "ListGroupsRequest": listed,
+            "DescribeClusterRequest": DescribeClusterResponse(cluster_authorized_operations=0),
+        },
     )
     return Sampler(OneCluster(cluster))
 
@@ -90,16 +97,62 @@ def test_long_looks_are_rare(clock: Clock, looks: Looks) -> None:
     assert len(looks.groups) == 2
 
 
-def test_a_look_that_fails_is_told_and_not_repeated_at_once(clock: Clock, looks: Looks) -> None:
+def test_the_error_of_a_sample_stays_until_one_succeeds(clock: Clock, looks: Looks) -> None:
+    """Before, the next tab was shown rates of 0 as if they were known."""
     one = sampler_of(1)
     looks.error = Refused("no")
-    with pytest.raises(Refused, match="no"):
-        one.now()
-    assert one.now().looked_at is None
+    for _ in range(3):
+        with pytest.raises(Refused, match="no"):
+            one.now()
     assert len(looks.groups) == 1
     looks.error = None
     clock.now += 2.5
     assert one.now().looked_at is not None
+
+
+def test_while_no_tab_asks_samples_are_rare_and_without_groups(clock: Clock, looks: Looks) -> None:
+    one = sampler_of(1)
+    assert one.sample_if_idle() == IDLE_EVERY_S
+    for _ in range(7):
+        clock.now += IDLE_EVERY_S
+        one.sample_if_idle()
+    assert looks.groups == [[]] * 8
+    assert None not in plain(one.now().shown())["points"]["records"][1:]
+    clock.now += 4.0
+    one.now()
+    assert looks.groups[8:] == [["g0", "g0"]]
+    assert one.sample_if_idle() == IDLE_EVERY_S, "a tab took a sample just now"
+    assert len(looks.groups) == 9
+    clock.now += IDLE_EVERY_S
+    one.sample_if_idle()
+    assert looks.groups[9:] == [[]]
+
+
+def test_long_samples_without_a_tab_take_a_hundredth_of_the_time(
+    clock: Clock, looks: Looks
+) -> None:
+    looks.takes_s = 0.5
+    one = sampler_of(1)
+    one.sample_if_idle()
+    assert one.sample_if_idle() == 50.0 - 0.5
+    clock.now += 50.0
+    one.sample_if_idle()
+    assert plain(one.now().shown())["records_per_s"] == 0.0, "50 s between samples are no gap"
+
+
+def test_the_thread_takes_the_samples(looks: Looks) -> None:
+    sampled = Event()
+    console = OneCluster(ScriptedCluster([topic_of("t")]))
+
+    class Samples:
+        def sample_if_idle(self) -> float:
+            sampled.set()
+            return 60.0
+
+    console.put(Sampler, Samples())
+    sampling = IdleSampling(console)
+    assert sampled.wait(LIMIT_S)
+    sampling.close()
 
 
 def test_so_many_groups_at_most(clock: Clock, looks: Looks) -> None:
@@ -109,10 +162,11 @@ def test_so_many_groups_at_most(clock: Clock, looks: Looks) -> None:
     assert one.groups_left_out == 2 * (GROUPS_MAX + 7) - GROUPS_MAX  # both brokers tell theirs
 
 
-def test_who_may_not_see_groups_sees_the_rest(clock: Clock, looks: Looks) -> None:
+def test_a_login_that_may_not_list_groups_sees_the_rest(clock: Clock, looks: Looks) -> None:
     one = sampler_of(0)
     with one._console.cluster() as cluster:
         assert isinstance(cluster, ScriptedCluster)
         cluster.answers["ListGroupsRequest"] = ListGroupsResponse(error_code=31)
     assert one.now().topics
     assert looks.groups == [[]]
+    assert one.hides_groups
