@@ -160,7 +160,8 @@ declare namespace Answer {
     offset?: number;
   }
 
-  /** `text` or else `base64`, with `size` in bytes, and `cut` where there is more. */
+  /** Bytes as `text` if they are UTF-8, else as `base64`. `size` is in bytes; `cut` is true if this
+   * is only the beginning. */
   interface BytesShown {
     size: number;
     text?: string;
@@ -174,10 +175,12 @@ declare namespace Answer {
     records: number[];
   }
 
-  /** Whether they were changed; else they were only looked at, and may be. */
+  /** A change of configs: `changed` is false if it was only checked. `warnings` are sentences about
+   * what a checked change deletes. */
   interface ChangedConfigs {
     changed: boolean;
     resource: string;
+    warnings: string[];
   }
 
   /** A topic that was changed or removed. */
@@ -228,7 +231,8 @@ declare namespace Answer {
     deleteRetention: number;
   }
 
-  /** The names of what has configs, by kind; of a kind that is not to be had, why. */
+  /** The names of the resources that have configs, by kind. `absent` has the reason why a kind has
+   * no names. */
   interface ConfigResources {
     broker: string[];
     topic: string[];
@@ -237,7 +241,7 @@ declare namespace Answer {
     absent: Record<string, string>;
   }
 
-  /** A config; `by_ottla`: the words about it are Ottla's own. */
+  /** A config. `by_ottla`: the documentation is Ottla's. */
   interface ConfigRow {
     key: string;
     value: string | null;
@@ -251,14 +255,14 @@ declare namespace Answer {
     synonyms: ConfigSynonym[];
   }
 
-  /** What a config would be without what overrides it. */
+  /** A value of a config that another value overrides. */
   interface ConfigSynonym {
     key: string;
     value: string | null;
     source: string;
   }
 
-  /** All configs of one resource. */
+  /** All configs of a resource. */
   interface Configs {
     kind: string;
     name: string;
@@ -278,7 +282,7 @@ declare namespace Answer {
     damage: string;
   }
 
-  /** What a schema says of a record; or the problem with that. */
+  /** The key and value of a record as a schema decodes them, or the reason why it does not. */
   interface DecodedRecord {
     schema?: string;
     key?: BytesShown;
@@ -773,6 +777,37 @@ declare namespace Answer {
     bytes: (number | null)[];
   }
 
+  /** A record and its batch, or else the reason why the offset has none. `hidden`: the record
+   * exists, and is shown with `uncommitted`. `previous` and `next` are the nearest offsets that
+   * have a record. */
+  interface RecordAtOffset {
+    record: RecordShown | null;
+    batch: RecordBatchShown | null;
+    missing: string | null;
+    hidden: boolean;
+    previous: number | null;
+    next: number | null;
+  }
+
+  /** The header of the batch that has a record. `size` is in bytes, with the header. A batch
+   * without an idempotent producer has null instead of a producer id, epoch and sequence.
+   * `record_sequence` is the sequence of the record itself. */
+  interface RecordBatchShown {
+    base_offset: number;
+    last_offset: number;
+    records: number;
+    size: number;
+    codec: string;
+    producer_id: number | null;
+    producer_epoch: number | null;
+    base_sequence: number | null;
+    record_sequence: number | null;
+    transactional: boolean;
+    leader_epoch: number;
+    timestamp_type: "CreateTime" | "LogAppendTime";
+    max_timestamp: number;
+  }
+
   /** Records; `cursor` leads to the next page. `partial`: it ends early, the records are large. The
    * topic has `topic_partitions`; the last `left_out` of them were not read, since none was chosen
    * and they are many. */
@@ -830,9 +865,10 @@ declare namespace Answer {
     cells: Cells;
   }
 
-  /** How far a search is: `scanned` and `total` count offsets, `seconds` is since the start. The
-   * last one has `ended`: "end", or "full" where there were so many finds that one looks on from
-   * `cursor`. */
+  /** The progress of a search: `scanned` and `total` count offsets, `seconds` is since the start.
+   * `decodes`: records are decoded one by one, which is slower. The last event has `ended`: "end",
+   * or "full" if there are more matches than one search returns; the next one begins at `cursor`.
+   * */
   interface SearchEvent {
     scanned: number;
     total: number;
@@ -842,6 +878,7 @@ declare namespace Answer {
     finds?: RecordShown[];
     ended?: "end" | "full";
     cursor?: string;
+    decodes?: boolean;
   }
 
   /** A segment's bar, and what stands beside it; `size` leaves out room that is not used. */
@@ -890,10 +927,12 @@ declare namespace Answer {
     lastOffset: number;
   }
 
-  /** Records, the oldest first, and how many were passed over. */
+  /** Records, the oldest first, and the number of those that were skipped. `waiting`: the reason
+   * why the tail waits for a broker or a leader; records follow later. */
   interface TailEvent {
     records: RecordShown[];
     dropped: number;
+    waiting?: string;
   }
 
   /** The page of a topic. `operations`: those that the login may do on it, None if the broker does
@@ -971,7 +1010,7 @@ declare namespace Answer {
     records: number;
   }
 
-  /** Where it lies; `offset` is -1 where the broker does not tell. */
+  /** The place of a written record; `offset` is -1 if the broker does not return it. */
   interface WrittenRecord {
     partition: number;
     offset: number;
@@ -1007,6 +1046,7 @@ declare namespace Answer {
     "/api/topics/{}/groups": TopicReaders;
     "/api/topics/{}/messages": RecordPage;
     "/api/topics/{}/messages/{}/{}": RecordShown;
+    "/api/topics/{}/records/{}/{}": RecordAtOffset;
   }
 
   interface Posts {
@@ -1020,7 +1060,6 @@ declare namespace Answer {
     "/api/group/delete": DeletedGroup;
     "/api/group/reset": MovedGroup;
     "/api/topics": MadeTopic;
-    "/api/topics/{}/configs": ChangedTopic;
     "/api/topics/{}/delete": ChangedTopic;
     "/api/topics/{}/messages": WrittenRecord;
     "/api/topics/{}/partitions": GrownTopic;
