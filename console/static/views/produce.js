@@ -2,6 +2,7 @@
 // A form for a record: a new one, or a record of the topic that is sent again.
 
 import { html, useState } from "../vendor/preact.js";
+import { goTo } from "../address.js";
 import { messageOf, path, post, useGet } from "../api.js";
 import * as links from "../links.js";
 import { Button, Check, Dialog, ErrorLine, Field, Note, time } from "../parts/index.js";
@@ -52,7 +53,7 @@ export function Produce({ topic, partitions, record, onDone, onClose }) {
         onDone(place);
       } else {
         onClose();
-        location.hash = links.record(target, place.partition, place.offset);
+        goTo(links.record(target, place.partition, place.offset));
       }
     } catch (failure) {
       setError(messageOf(failure));

@@ -29,7 +29,6 @@ def test_what_changes_something_is_a_write() -> None:
         "/api/group/delete",
         "/api/group/reset",
         "/api/topics",
-        "/api/topics/{topic}/configs",
         "/api/topics/{topic}/delete",
         "/api/topics/{topic}/messages",
         "/api/topics/{topic}/partitions",
