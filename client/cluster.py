@@ -25,7 +25,7 @@ from client.connection import (
     in_turn,
     parse_addresses,
 )
-from client.core.coordinators import NoCoordinator, at_coordinator, coordinator
+from client.core.coordinators import TRANSACTION, NoCoordinator, at_coordinator, coordinator
 from client.core.leaders import Partition, by_leader, leaders_of
 from client.core.operation import Answer, Attempts, RequestStep, Steps, metadata_request
 from client.core.retries import COORDINATOR, LEADERS_WITHIN_S, PAUSE_S
@@ -195,6 +195,11 @@ class ClusterClient:
         Raises Refused if there is none within the timeout, StartError if no broker answers."""
         return self.run(coordinator(self.attempts(), group))
 
+    def transaction_coordinator(self, transactional_id: str) -> int:
+        """Ask any broker for the coordinator of a transactional id and return its id; retry while
+        there is none. Raises Refused, StartError."""
+        return self.run(coordinator(self.attempts(), transactional_id, TRANSACTION))
+
     def at_coordinator(self, group: str, request: Request, kind: type[M]) -> M:
         """Return the response of the group's coordinator; retry while the coordinator moves or
         loads. The last response within the timeout may have an error code. Raises Refused if there
@@ -250,8 +255,9 @@ class ClusterClient:
             result: T = end.value
             return result
         except NoCoordinator as error:
-            reason = why(error.code, error.message, f"Describe on group {error.key}")
-            raise Refused(f"group {error.key}: {reason}") from error
+            kind = "transactional id" if error.kind == TRANSACTION else "group"
+            reason = why(error.code, error.message, f"Describe on {kind} {error.key}")
+            raise Refused(f"{kind} {error.key}: {reason}") from error
 
     def _answer_to(self, ask: RequestStep) -> Answer:
         """Send a step's request and return its answer.

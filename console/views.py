@@ -16,6 +16,7 @@ from console.quorum import endpoints as quorum
 from console.replicas import endpoints as replicas
 from console.segments import endpoints as segments
 from console.topics import endpoints as topics
+from console.transactions import endpoints as transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *replicas.ENDPOINTS,
     *segments.ENDPOINTS,
     *topics.ENDPOINTS,
+    *transactions.ENDPOINTS,
 )
 
 AT_START: tuple[Callable[[Console], object], ...] = (

@@ -15,9 +15,10 @@ VERSION = 3
 class NoCoordinator(ErrorAnswer):
     """The cluster names no coordinator for `key`."""
 
-    def __init__(self, key: str, code: int, message: str | None) -> None:
+    def __init__(self, key: str, code: int, message: str | None, kind: int = GROUP) -> None:
         super().__init__(code, message, f"nobody coordinates {key}")
         self.key = key
+        self.kind = kind
 
 
 def coordinator(attempts: Attempts, key: str, kind: int = GROUP) -> Steps[int]:
@@ -32,7 +33,7 @@ def coordinator(attempts: Attempts, key: str, kind: int = GROUP) -> Steps[int]:
 
     response = yield from attempts.settled(once, COORDINATOR)
     if response.error_code:
-        raise NoCoordinator(key, response.error_code, response.error_message)
+        raise NoCoordinator(key, response.error_code, response.error_message, kind)
     node_id: int = response.node_id
     return node_id
 

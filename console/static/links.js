@@ -76,6 +76,26 @@ export function group(name) {
   return `#${path("/groups/{}", name)}`;
 }
 
+/**
+ * Return the address of the transactions. `query`: a part `q` of the transactional id, `states`, the
+ * age `longer` in ms, and the `topic` of the records that wait.
+ *
+ * @param {Api.Query} [query]
+ */
+export function transactions(query) {
+  return `#${path("/transactions", query ?? {})}`;
+}
+
+/**
+ * Return the address of the producers of a partition.
+ *
+ * @param {string} name
+ * @param {number} partition
+ */
+export function producers(name, partition) {
+  return `#${path("/topics/{}/producers/{}", name, partition)}`;
+}
+
 /** @param {Api.Query} [query] */
 export function replicas(query) {
   return `#${path("/replicas", query ?? {})}`;

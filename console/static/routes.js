@@ -15,6 +15,8 @@ import { Replicas } from "./views/replicas.js";
 import { Segments } from "./views/segments.js";
 import { Topic } from "./views/topic.js";
 import { Topics } from "./views/topics.js";
+import { Transactions } from "./views/transactions.js";
+import { Producers } from "./views/transactions/producers.js";
 
 /** @type {[string, (props: any) => any][]} */
 export const ROUTES = [
@@ -23,8 +25,10 @@ export const ROUTES = [
   ["/topics/:topic", Topic],
   ["/topics/:topic/messages", Messages],
   ["/topics/:topic/messages/:partition/:offset", RecordPage],
+  ["/topics/:topic/producers/:partition", Producers],
   ["/groups", Groups],
   ["/groups/:group", Group],
+  ["/transactions", Transactions],
   ["/replicas", Replicas],
   ["/configs", Configs],
   ["/access", Access],
@@ -44,6 +48,7 @@ export const SECTIONS = [
       [links.overview(), "Overview", "overview", "o"],
       [links.topics(), "Topics", "topics", "t"],
       [links.groups(), "Groups", "groups", "g"],
+      [links.transactions(), "Transactions", "transactions", "x"],
     ],
   ],
   [

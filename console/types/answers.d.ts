@@ -2,6 +2,17 @@
 // Change those, and write it anew by `python -m tests.tools.answer_types`.
 
 declare namespace Answer {
+  /** The effect of an abort: carried out if `aborted`, otherwise a preview. `transactional_id` is
+   * None for a hanging transaction, which a marker aborts. */
+  interface AbortPlan {
+    aborted: boolean;
+    transactional_id: string | null;
+    producer_id: number;
+    epoch: number;
+    started_ms: number | null;
+    partitions: WaitingPartition[];
+  }
+
   /** Of a .txnindex. */
   interface AbortedTransaction {
     producerId: number;
@@ -670,6 +681,15 @@ declare namespace Answer {
     absent: string;
   }
 
+  /** The producers of a partition, the newest first; `of` is their number. */
+  interface PartitionProducers {
+    producers: ProducerRow[];
+    of: number;
+    stable: number | null;
+    end: number | null;
+    denied: boolean;
+  }
+
   /** One partition in the directory `dir`, and the directories that have it. */
   interface PartitionShown {
     topic: string;
@@ -723,6 +743,19 @@ declare namespace Answer {
     around: [number, number, number][];
     entries: number;
     compared: number;
+  }
+
+  /** The state of a producer in a partition; `open_from` None: it has no open transaction there.
+   * `transactional_id` is None for an idempotent producer, or if the login may not describe the id.
+   * */
+  interface ProducerRow {
+    producer_id: number;
+    epoch: number;
+    last_sequence: number;
+    last_timestamp_ms: number;
+    coordinator_epoch: number;
+    open_from: number | null;
+    transactional_id: string | null;
   }
 
   /** The quorum, as its leader tells it. */
@@ -990,10 +1023,59 @@ declare namespace Answer {
     left_out: number;
   }
 
+  /** The partitions of a topic with records after the last stable offset. */
+  interface TopicWaiting {
+    records: number;
+    partitions: WaitingPartition[];
+    denied: boolean;
+  }
+
   /** A node whose log directory is here; `why` it tells nothing. */
   interface TracingNode {
     node: number;
     why: string | null;
+  }
+
+  /** The transactions that match, `of` all that do; the partitions with waiting records. `denied`:
+   * topics whose producers the login may not see. `states`: Kafka's names. `may_abort`: whether the
+   * login may write markers, None if the broker does not report it. */
+  interface TransactionList {
+    transactions: TransactionRow[];
+    of: number;
+    waiting: WaitingPartition[];
+    denied: string[];
+    states: string[];
+    may_abort: boolean | null;
+  }
+
+  /** A transactional id with its last transaction. `started_ms` is None if no transaction is open.
+   * `partitions`: those of the open transaction that the login may describe. */
+  interface TransactionRow {
+    id: string;
+    state: string;
+    producer_id: number;
+    epoch: number;
+    coordinator: number;
+    timeout_ms: number;
+    started_ms: number | null;
+    partitions: [string, number][];
+  }
+
+  /** A partition with records after its last stable offset. `transactional_id` is None if no
+   * coordinator knows the transaction, or the login may not describe it; then `hangs` is true if an
+   * administrator sees it so. `since_ms` is the start of the transaction, or the time of its last
+   * record. */
+  interface WaitingPartition {
+    topic: string;
+    partition: number;
+    stable: number;
+    end: number;
+    records: number;
+    producer_id: number | null;
+    epoch: number | null;
+    transactional_id: string | null;
+    since_ms: number | null;
+    hangs: boolean;
   }
 
   /** The times of the lag's samples, and the error of the last one. */
@@ -1046,7 +1128,10 @@ declare namespace Answer {
     "/api/topics/{}/groups": TopicReaders;
     "/api/topics/{}/messages": RecordPage;
     "/api/topics/{}/messages/{}/{}": RecordShown;
+    "/api/topics/{}/producers": PartitionProducers;
     "/api/topics/{}/records/{}/{}": RecordAtOffset;
+    "/api/topics/{}/waiting": TopicWaiting;
+    "/api/transactions": TransactionList;
   }
 
   interface Posts {
@@ -1063,6 +1148,7 @@ declare namespace Answer {
     "/api/topics/{}/delete": ChangedTopic;
     "/api/topics/{}/messages": WrittenRecord;
     "/api/topics/{}/partitions": GrownTopic;
+    "/api/transactions/abort": AbortPlan;
   }
 
   interface Streams {

@@ -32,6 +32,7 @@ def test_what_changes_something_is_a_write() -> None:
         "/api/topics/{topic}/delete",
         "/api/topics/{topic}/messages",
         "/api/topics/{topic}/partitions",
+        "/api/transactions/abort",
     }
 
 

@@ -1,0 +1,1 @@
+"""Transactions of a cluster, producers of partitions, and the end of a hanging transaction."""

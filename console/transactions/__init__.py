@@ -1,0 +1,1 @@
+"""Transactions in the console: open ones, records that wait for them, producers, and aborts."""
