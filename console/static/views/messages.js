@@ -14,6 +14,7 @@ import { Live } from "./messages/live.js";
 import { Search } from "./messages/search.js";
 import { List } from "./messages/list.js";
 import { Choices } from "./messages/choices.js";
+import { WaitingNote } from "./transactions/waiting.js";
 
 /**
  * The partitions that are not read unless they are chosen: the last ones of very many.
@@ -71,6 +72,7 @@ export function Messages({ params, about }) {
           partitions=${ends.data?.partitions ?? []} leftOut=${leftOut} />
     <//>
     <${ErrorLine} error=${ends.error} onAgain=${ends.again} />
+    <${WaitingNote} topic=${topic} />
     ${
       leftOut.length > 0 &&
       !q.partition &&

@@ -27,6 +27,7 @@ import {
   Waiting,
 } from "../parts/index.js";
 import { Configs } from "./topic_configs.js";
+import { WaitingNote } from "./transactions/waiting.js";
 
 /**
  * The parts of a topic's page.
@@ -64,6 +65,7 @@ export function Topic({ params, about }) {
   }>
     <${Tabs} items=${topicTabs(topic)} current="topic" />
     <${ErrorLine} error=${one.error} />
+    <${WaitingNote} topic=${topic} />
     ${one.loading && html`<${Waiting} />`}
     ${
       one.data &&
@@ -213,6 +215,7 @@ function Partitions({ data, local }) {
           <a href=${links.messages(data.topic, { partition: one.partition })}>
             messages
           </a>
+          <a href=${links.producers(data.topic, one.partition)}>producers</a>
           ${
             local.length > 0 &&
             html`<a href=${links.partitionSegments(data.topic, one.partition)}>segments</a>`
