@@ -38,6 +38,18 @@ from protocol.messages.group_records import (
     LegacyOffsetCommitValue,
     OffsetCommitKey,
     OffsetCommitValue,
+    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupCurrentMemberAssignmentValue,
+    ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadataValue,
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
+    ShareGroupStatePartitionMetadataKey,
+    ShareGroupStatePartitionMetadataValue,
+    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMemberValue,
+    ShareGroupTargetAssignmentMetadataKey,
+    ShareGroupTargetAssignmentMetadataValue,
 )
 from protocol.primitives import ZERO_UUID, MessageBuffer
 
@@ -104,6 +116,25 @@ ConsumerGroupValue: TypeAlias = (
     | ConsumerGroupRegularExpressionValue
 )
 
+ShareGroupKey: TypeAlias = (
+    ShareGroupCurrentMemberAssignmentKey
+    | ShareGroupMemberMetadataKey
+    | ShareGroupMetadataKey
+    | ShareGroupStatePartitionMetadataKey
+    | ShareGroupTargetAssignmentMemberKey
+    | ShareGroupTargetAssignmentMetadataKey
+)
+"""The keys of a share group's records; all of them have a `group_id`."""
+
+ShareGroupValue: TypeAlias = (
+    ShareGroupCurrentMemberAssignmentValue
+    | ShareGroupMemberMetadataValue
+    | ShareGroupMetadataValue
+    | ShareGroupStatePartitionMetadataValue
+    | ShareGroupTargetAssignmentMemberValue
+    | ShareGroupTargetAssignmentMetadataValue
+)
+
 GroupRecord = (
     tuple[OffsetCommitKey, OffsetCommitValue | None]
     | tuple[GroupMetadataKey, GroupMetadataValue | None]
@@ -126,7 +157,9 @@ _PLAIN: Mapping[int, tuple[Any, Any]] = {
 """The classes of keys and values, by type, of the records whose only version is 0."""
 
 
-def record(key: ConsumerGroupKey, value: ConsumerGroupValue) -> tuple[bytes, bytes]:
+def record(
+    key: ConsumerGroupKey | ShareGroupKey, value: ConsumerGroupValue | ShareGroupValue
+) -> tuple[bytes, bytes]:
     """Return the key and value of a record of a type whose only version is 0."""
     out = MessageBuffer()
     out += _TYPE.pack(0)
@@ -134,12 +167,14 @@ def record(key: ConsumerGroupKey, value: ConsumerGroupValue) -> tuple[bytes, byt
     return _key_bytes(key), bytes(out)
 
 
-def tombstone(key: ConsumerGroupKey) -> tuple[bytes, None]:
+def tombstone(key: ConsumerGroupKey | ShareGroupKey) -> tuple[bytes, None]:
     """Return the tombstone for the record with `key`: the key's bytes, and None."""
     return _key_bytes(key), None
 
 
-def _key_bytes(key: ConsumerGroupKey | GroupMetadataKey | OffsetCommitKey) -> bytes:
+def _key_bytes(
+    key: ConsumerGroupKey | ShareGroupKey | GroupMetadataKey | OffsetCommitKey,
+) -> bytes:
     """Return the bytes of a record's key, with its type."""
     out = MessageBuffer()
     out += _TYPE.pack(key.API_KEY)

@@ -1,0 +1,1 @@
+"""Share groups: members, epochs, and the topics whose state is initialized (KIP-932)."""
