@@ -26,11 +26,9 @@ class DirectoryShown:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionSize:
-    """A partition's folder, and how much is in it."""
+class ReplicaSize:
+    """The folder of a partition in a log directory, its segments, and the bytes of its logs."""
 
-    topic: str
-    partition: int
     dir: str
     node: int
     segments: int
@@ -38,9 +36,21 @@ class PartitionSize:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionSize:
+    """A partition and its replicas on this machine, by node; the sums of their segments and
+    bytes."""
+
+    topic: str
+    partition: int
+    segments: int
+    bytes: int
+    replicas: list[ReplicaSize]
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionSizes:
-    """Partitions on this disk, the largest first, and the sums of `count`; or `why` there are
-    none."""
+    """The largest partitions on this machine, and the number and sums of all `count` partitions; or
+    the reason `why` there are none."""
 
     local: bool
     partitions: list[PartitionSize]

@@ -20,7 +20,6 @@ from console.segments.answers import (
     IndexPage,
     LookUpShown,
     PartitionShown,
-    PartitionSize,
     PartitionSizes,
     SegmentShown,
     Snapshot,
@@ -35,6 +34,7 @@ from console.segments.partition_page import (
     seen_segments,
     segment_shown,
 )
+from console.segments.partition_sizes import partition_sizes
 from console.segments.rights import METADATA_LOG, Allowed, SegmentRights
 from console.segments.segment_facts import SegmentReader, scan_shown
 from console.segments.segment_page import Source
@@ -64,7 +64,7 @@ class SegmentsView:
 
 
 def _list(console: Console, ask: Ask) -> PartitionSizes:
-    """Partitions on this disk, the largest first."""
+    """Return the partitions on this machine, the largest first."""
     view = console.state(SegmentsView)
     directories = view.disk.directories()
     if not directories:
@@ -78,25 +78,14 @@ def _list(console: Console, ask: Ask) -> PartitionSizes:
         if wanted in f"{one.folder.topic}-{one.folder.partition}".lower()
         and key in ("", one.folder.directory.key)
     ]
-    kept.sort(key=lambda one: (-one.bytes, one.folder.topic, one.folder.partition))
-    rows = kept[: ask.number("limit", _ROWS, least=1, most=_ROWS_MAX)]
+    rows = partition_sizes(kept)
     return PartitionSizes(
         local=True,
         directories=[directory_shown(one) for one in directories],
-        count=len(kept),
-        bytes=sum(one.bytes for one in kept),
-        segments=sum(one.segments for one in kept),
-        partitions=[
-            PartitionSize(
-                topic=one.folder.topic,
-                partition=one.folder.partition,
-                dir=one.folder.directory.key,
-                node=one.folder.directory.node_id,
-                segments=one.segments,
-                bytes=one.bytes,
-            )
-            for one in rows
-        ],
+        count=len(rows),
+        bytes=sum(row.bytes for row in rows),
+        segments=sum(row.segments for row in rows),
+        partitions=rows[: ask.number("limit", _ROWS, least=1, most=_ROWS_MAX)],
     )
 
 

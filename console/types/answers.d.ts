@@ -714,18 +714,18 @@ declare namespace Answer {
     directories: DirectoryShown[];
   }
 
-  /** A partition's folder, and how much is in it. */
+  /** A partition and its replicas on this machine, by node; the sums of their segments and bytes.
+   * */
   interface PartitionSize {
     topic: string;
     partition: number;
-    dir: string;
-    node: number;
     segments: number;
     bytes: number;
+    replicas: ReplicaSize[];
   }
 
-  /** Partitions on this disk, the largest first, and the sums of `count`; or `why` there are none.
-   * */
+  /** The largest partitions on this machine, and the number and sums of all `count` partitions; or
+   * the reason `why` there are none. */
   interface PartitionSizes {
     local: boolean;
     partitions: PartitionSize[];
@@ -864,6 +864,14 @@ declare namespace Answer {
     headers: ([string, BytesShown | null])[];
     more_headers?: number;
     decoded?: DecodedRecord;
+  }
+
+  /** The folder of a partition in a log directory, its segments, and the bytes of its logs. */
+  interface ReplicaSize {
+    dir: string;
+    node: number;
+    segments: number;
+    bytes: number;
   }
 
   /** By which configs a log is kept, each with its value and source; `why` they are not known. */

@@ -11,6 +11,7 @@ import {
   Empty,
   ErrorLine,
   Page,
+  plural,
   SearchBox,
   Table,
   Tile,
@@ -67,21 +68,26 @@ function Found({ found, search, setSearch, dir, setDir }) {
   const columns = [
     {
       name: "Partition",
+      wide: true,
       value: (one) => `${one.topic}-${one.partition}`,
       show: (one) =>
-        html`<a class="seg-name" href=${addressOf(one)}>
-          ${one.topic}
-          <span class="quiet">-${one.partition}</span>
+        html`<a class="seg-name" href=${addressOf(one, one.replicas[0])}>
+          ${one.topic}<span class="quiet">-${one.partition}</span>
         </a>`,
     },
-    ...(severalNodes ? [{ name: "Node", number: true, value: (one) => one.node }] : []),
+    ...(severalNodes ? [NODES] : []),
     {
-      name: "Segments",
+      name: severalNodes ? "Segments, all nodes" : "Segments",
       number: true,
       value: (one) => one.segments,
       show: (one) => count(one.segments),
     },
-    { name: "Size", number: true, value: (one) => one.bytes, show: (one) => bytes(one.bytes) },
+    {
+      name: severalNodes ? "Size, all nodes" : "Size",
+      number: true,
+      value: (one) => one.bytes,
+      show: (one) => bytes(one.bytes),
+    },
     {
       name: "",
       label: "Size as a bar",
@@ -117,7 +123,7 @@ function Found({ found, search, setSearch, dir, setDir }) {
         }
       </header>
       <${Table} label="Partitions on this machine" columns=${columns} rows=${found.partitions}
-          id=${(one) => `${one.topic}-${one.partition}@${one.dir}`}
+          id=${(one) => `${one.topic}-${one.partition}`}
           empty=${html`<${Empty} title="No partition matches">
             <span>
               No partition of this name is on this machine, or the console's login needs Describe on
@@ -136,7 +142,26 @@ function Found({ found, search, setSearch, dir, setDir }) {
   `;
 }
 
-/** @param {Answer.PartitionSize} one */
-function addressOf(one) {
-  return links.partitionSegments(one.topic, one.partition, { dir: one.dir });
+/** @type {Column<Answer.PartitionSize>} */
+const NODES = {
+  name: "Nodes",
+  show: (one) =>
+    html`<span class="row">
+      ${one.replicas.map(
+        (replica) =>
+          html`<a key=${replica.dir} href=${addressOf(one, replica)}
+              aria-label="${one.topic}-${one.partition} on node ${replica.node}"
+              title="${plural(replica.segments, "segment")}, ${bytes(replica.bytes)}">
+            ${replica.node}
+          </a>`,
+      )}
+    </span>`,
+};
+
+/**
+ * @param {Answer.PartitionSize} one
+ * @param {Answer.ReplicaSize} replica
+ */
+function addressOf(one, replica) {
+  return links.partitionSegments(one.topic, one.partition, { dir: replica.dir });
 }
