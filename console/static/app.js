@@ -5,7 +5,7 @@ import { html, render, useEffect, useState, useErrorBoundary } from "./vendor/pr
 import { goTo } from "./address.js";
 import { useGet } from "./api.js";
 import * as links from "./links.js";
-import { Empty, ErrorLine, Page } from "./parts/index.js";
+import { Empty, ErrorLine, Page, zone } from "./parts/index.js";
 import { Sign } from "./parts/signs.js";
 import { SECTIONS, found } from "./routes.js";
 
@@ -105,6 +105,7 @@ function Side({ here, isOpen, about }) {
     )}
     <div class="foot">
       ${about && html`<span>${about.bootstrap}${about.writes ? "" : " · read only"}</span>`}
+      <span>All times are in ${zone()}</span>
       <${Theme} />
     </div>
   </nav>`;

@@ -65,7 +65,8 @@ export function Table({
                 onClick=${onRow && (() => onRow(row))}>
               ${columns.map(
                 (one) =>
-                  html`<td class="${one.number ? "number" : ""} ${one.wide ? "wide" : ""}">
+                  html`<td class="${one.number ? "number" : ""} ${one.wide ? "wide" : ""}"
+                      title=${one.wide ? one.value?.(row) : undefined}>
                     ${(one.show ?? one.value)?.(row)}
                   </td>`,
               )}

@@ -75,6 +75,40 @@ export function time(ms, { day = true, millis = true } = {}) {
 }
 
 /**
+ * The difference of the browser's zone from UTC at a time, now if it is left out: "UTC+02:00".
+ *
+ * @param {number} [ms]
+ */
+export function zone(ms = Date.now()) {
+  return `UTC${offsetOf(-new Date(ms).getTimezoneOffset())}`;
+}
+
+/**
+ * The difference of a zone from UTC in minutes as text: 120 → "+02:00", 0 → "".
+ *
+ * @param {number} minutes
+ */
+export function offsetOf(minutes) {
+  if (minutes === 0) return "";
+  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
+  const past = Math.abs(minutes);
+  return `${minutes < 0 ? "-" : "+"}${two(Math.floor(past / 60))}:${two(past % 60)}`;
+}
+
+/**
+ * Milliseconds since 1970 in the form of ISO 8601, in the browser's zone:
+ * "2026-11-27T01:02:03.004+02:00"; undefined where there is no time.
+ *
+ * @param {number | null | undefined} ms
+ */
+export function fullTime(ms) {
+  if (ms === null || ms === undefined || ms < 0) return undefined;
+  const at = new Date(ms);
+  if (Number.isNaN(at.getTime())) return undefined;
+  return `${time(ms).replace(" ", "T")}${offsetOf(-at.getTimezoneOffset()) || "Z"}`;
+}
+
+/**
  * Milliseconds → "3 min 20 s".
  *
  * @param {number | null | undefined} ms

@@ -16,7 +16,7 @@ import {
   Table,
   Waiting,
   count,
-  time,
+  Time,
 } from "../parts/index.js";
 import { NewAcl, NewQuota, NewUser } from "./access_forms.js";
 
@@ -189,9 +189,21 @@ const TOKENS = [
   },
   { name: "Owner", value: (row) => row[1] },
   { name: "Renewers", wide: true, value: (row) => row[2] },
-  { name: "Issued", value: (row) => row[3], show: (row) => time(row[3], { millis: false }) },
-  { name: "Expires", value: (row) => row[4], show: (row) => time(row[4], { millis: false }) },
-  { name: "Latest expiry", value: (row) => row[5], show: (row) => time(row[5], { millis: false }) },
+  {
+    name: "Issued",
+    value: (row) => row[3],
+    show: (row) => html`<${Time} ms=${row[3]} millis=${false} />`,
+  },
+  {
+    name: "Expires",
+    value: (row) => row[4],
+    show: (row) => html`<${Time} ms=${row[4]} millis=${false} />`,
+  },
+  {
+    name: "Latest expiry",
+    value: (row) => row[5],
+    show: (row) => html`<${Time} ms=${row[5]} millis=${false} />`,
+  },
 ];
 
 function whose(name) {

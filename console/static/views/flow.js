@@ -15,7 +15,7 @@ import {
   Panel,
   plural,
   Table,
-  time,
+  Time,
   Waiting,
 } from "../parts/index.js";
 import { Way } from "./flow_diagram.js";
@@ -222,7 +222,11 @@ function endOf(trace) {
 }
 
 const COLUMNS = [
-  { name: "Time", value: (one) => one.wall_ms, show: (one) => time(one.wall_ms, { day: false }) },
+  {
+    name: "Time",
+    value: (one) => one.wall_ms,
+    show: (one) => html`<${Time} ms=${one.wall_ms} day=${false} />`,
+  },
   {
     name: "Request",
     value: (one) => one.api,

@@ -128,6 +128,7 @@ function Busiest({ topics }) {
     {
       name: "Topic",
       fixed: true,
+      wide: true,
       value: (one) => one.topic,
       show: (one) =>
         html`<a class="topic-name" href=${links.topic(one.topic)}>
@@ -159,6 +160,9 @@ function Behind({ groups, hidesSome }) {
   const columns = [
     {
       name: "Group",
+      fixed: true,
+      wide: true,
+      value: (one) => one.group,
       show: (one) =>
         html`<a class="topic-name" href=${links.group(one.group)}>
           <${Text} value=${one.group} />

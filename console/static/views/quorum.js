@@ -16,7 +16,7 @@ import {
   Table,
   Tile,
   Tiles,
-  time,
+  Time,
   Waiting,
 } from "../parts/index.js";
 import { Records } from "./quorum_records.js";
@@ -151,7 +151,7 @@ const EPOCHS = [
   { name: "Start offset", number: true, show: (row) => count(row.start) },
   {
     name: "Since",
-    show: (row) => html`<span class="quiet">${time(row.time_ms, { millis: false })}</span>`,
+    show: (row) => html`<span class="quiet"><${Time} ms=${row.time_ms} millis=${false} /></span>`,
   },
 ];
 

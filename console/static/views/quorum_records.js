@@ -15,6 +15,7 @@ import {
   plural,
   SearchBox,
   time,
+  Time,
 } from "../parts/index.js";
 
 const RECORDS_MAX = 400;
@@ -105,9 +106,7 @@ function Record({ one, isOpen, onToggle }) {
     <button type="button" class="meta-record" aria-expanded=${isOpen}
         onClick=${() => onToggle(one)}>
       <span class="number quiet">${count(one.offset)}</span>
-      <time dateTime=${new Date(one.time_ms).toISOString()} class="quiet">
-        ${time(one.time_ms, { day: false })}
-      </time>
+      <span class="quiet"><${Time} ms=${one.time_ms} day=${false} /></span>
       <${Badge} kind=${kind} plain>
         ${one.type
           .replace(/_RECORD$/, "")

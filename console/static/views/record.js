@@ -13,7 +13,7 @@ import {
   Panel,
   plural,
   Tabs,
-  time,
+  Time,
   Waiting,
 } from "../parts/index.js";
 import { Opened } from "./record/opened.js";
@@ -115,7 +115,7 @@ function Batch({ batch, topic, partition, offset, isLocal }) {
     ["Transactional", batch.transactional ? "yes" : "no"],
     ["Leader epoch", batch.leader_epoch < 0 ? "none" : String(batch.leader_epoch)],
     ["Timestamp type", batch.timestamp_type],
-    ["Max timestamp", time(batch.max_timestamp)],
+    ["Max timestamp", html`<${Time} ms=${batch.max_timestamp} />`],
   ];
   return html`<${Panel} title="Batch" actions=${
     isLocal &&

@@ -66,7 +66,9 @@ export function Rows({ rows, brokers }) {
           ${shown.map(
             (one, at) =>
               html`<tr key=${one.key} class=${rowClass(one, rows[from + at - 1])}>
-                <th scope="row"><span class="topic">${one.topic}</span>-${one.index}</th>
+                <th scope="row" title=${one.key}>
+                  <span class="topic">${one.topic}</span>-${one.index}
+                </th>
                 ${columns.map((id) => html`<td>${replica(one, id)}</td>`)}
                 <td class="isr ${one.isr.length < one.replicas.length ? "short" : ""}">
                   ${one.isr.join(" ") || "none"}

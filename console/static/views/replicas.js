@@ -16,7 +16,7 @@ import {
   Waiting,
   count,
   plural,
-  time,
+  Time,
 } from "../parts/index.js";
 import { FRESH_MS, Rows } from "./replica_rows.js";
 
@@ -207,9 +207,7 @@ function Events({ events }) {
     ${events.map(
       ([number, at, kind, text]) =>
         html`<li key=${number} class=${kind}>
-          <time dateTime=${new Date(at).toISOString()}>
-            ${time(at, { day: false, millis: false })}
-          </time>
+          <${Time} ms=${at} day=${false} millis=${false} />
           <span>${text}</span>
         </li>`,
     )}

@@ -212,13 +212,15 @@ function Partitions({ data, local }) {
       label: "Links",
       show: (one) =>
         html`<span class="row">
-          <a href=${links.messages(data.topic, { partition: one.partition })}>
+          <a href=${links.messages(data.topic, { partition: one.partition })}
+              aria-label="messages of partition ${one.partition}">
             messages
           </a>
           <a href=${links.producers(data.topic, one.partition)}>producers</a>
           ${
             local.length > 0 &&
-            html`<a href=${links.partitionSegments(data.topic, one.partition)}>segments</a>`
+            html`<a href=${links.partitionSegments(data.topic, one.partition)}
+                aria-label="segments of partition ${one.partition}">segments</a>`
           }
         </span>`,
     },
@@ -237,6 +239,7 @@ function Readers({ topic }) {
   const columns = [
     {
       name: "Group",
+      wide: true,
       value: (one) => one.group,
       show: (one) =>
         html`<a class="topic-name" href=${links.group(one.group)}>

@@ -123,6 +123,7 @@ function nothing(filter, rows, about) {
 const COLUMNS = [
   {
     name: "Topic",
+    wide: true,
     value: (one) => one.name,
     show: (one) => html`
       <a class="topic-name" href=${links.topic(one.name)}>
@@ -161,7 +162,8 @@ const COLUMNS = [
   {
     name: "",
     label: "Messages",
-    show: (one) => html`<a href=${links.messages(one.name)}>messages</a>`,
+    show: (one) =>
+      html`<a href=${links.messages(one.name)} aria-label="messages of ${one.name}">messages</a>`,
   },
 ];
 

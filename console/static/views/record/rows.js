@@ -3,7 +3,7 @@
 
 import { html, useMemo } from "../../vendor/preact.js";
 import * as links from "../../links.js";
-import { Badge, ago, bytes, count, time } from "../../parts/index.js";
+import { Badge, bytes, count, Time, zone } from "../../parts/index.js";
 import { Line } from "./line.js";
 import { Opened } from "./opened.js";
 
@@ -34,7 +34,7 @@ export function Records({ topic, records, several, uncommitted, open, onTurn, on
           <th scope="col"><span class="hidden-text">Open</span></th>
           ${several && html`<th scope="col" class="number">Partition</th>`}
           <th scope="col" class="number">Offset</th>
-          <th scope="col">Timestamp</th>
+          <th scope="col">Timestamp (${zone()})</th>
           <th scope="col">Key</th>
           <th scope="col" class="value">Value</th>
           <th scope="col" class="number">Size</th>
@@ -90,7 +90,7 @@ function Row({ topic, record, isOpen, several, uncommitted, onTurn }) {
           ${count(record.offset)}
         </a>
       </td>
-      <td class="nowrap" title=${ago(record.timestamp)}>${time(record.timestamp)}</td>
+      <td><${Time} ms=${record.timestamp} /></td>
       <td class="key"><${Line} data=${record.decoded?.key ?? record.key} what="key" /></td>
       <td class="value"><${Value} record=${record} /></td>
       <td class="number">${bytes(record.size)}</td>

@@ -12,7 +12,7 @@ import {
   Note,
   Table,
   Text,
-  time,
+  Time,
   Waiting,
 } from "../../parts/index.js";
 import { HexView } from "./hex.js";
@@ -139,7 +139,7 @@ function Records({ log, found, record, choose }) {
     {
       name: "Timestamp",
       value: (one) => one.timestamp,
-      show: (one) => html`<span class="nowrap">${time(one.timestamp)}</span>`,
+      show: (one) => html`<${Time} ms=${one.timestamp} />`,
     },
     {
       name: "Key",

@@ -3,7 +3,7 @@
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { useGet } from "../../api.js";
-import { bytes, count, Empty, ErrorLine, Note, Table, time, Waiting } from "../../parts/index.js";
+import { bytes, count, Empty, ErrorLine, Note, Table, Time, Waiting } from "../../parts/index.js";
 import { offsets, producer, signs } from "./batch_signs.js";
 import { Torn } from "./inside.js";
 import { Batch } from "./batch.js";
@@ -75,7 +75,7 @@ export function Batches({ log, base, q, turn, bar }) {
       name: "Largest timestamp",
       value: (one) => one.maxTimestamp,
       show: (one) =>
-        html`<span class="nowrap" title=${one.timestampType}>${time(one.maxTimestamp)}</span>`,
+        html`<span title=${one.timestampType}><${Time} ms=${one.maxTimestamp} /></span>`,
     },
     { name: "Leader epoch", number: true, value: (one) => one.partitionLeaderEpoch },
     { name: "Producer id", value: (one) => one.producerId, show: (one) => producer(one) },

@@ -2,7 +2,7 @@
 // A partition's segments as rows, and by which rules they go.
 
 import { html } from "../../vendor/preact.js";
-import { Badge, bytes, count, duration, Panel, Table, time } from "../../parts/index.js";
+import { Badge, bytes, count, duration, Panel, Table, Time } from "../../parts/index.js";
 import { fateAtLength, fateOf, left } from "./words.js";
 
 /**
@@ -31,7 +31,7 @@ export function Fates({ log, chosen, open }) {
     {
       name: "First timestamp",
       value: (one) => one.firstTime,
-      show: (one) => html`<span class="nowrap">${time(one.firstTime, { millis: false })}</span>`,
+      show: (one) => html`<${Time} ms=${one.firstTime} millis=${false} />`,
     },
     {
       name: "Time span",

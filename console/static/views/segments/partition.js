@@ -18,7 +18,7 @@ import {
   Tabs,
   Tile,
   Tiles,
-  time,
+  Time,
   Waiting,
 } from "../../parts/index.js";
 import { Strip } from "./strip.js";
@@ -82,7 +82,7 @@ export function Partition({ topic, partition, q }) {
         (one) =>
           html`<div key=${one.id}>
             <${Badge} kind=${one.kind}>${one.text}<//>
-            <span class="quiet"> ${time(one.at, { day: false, millis: false })}</span>
+            <span class="quiet"> <${Time} ms=${one.at} day=${false} millis=${false} /></span>
           </div>`,
       )}
     </div>

@@ -6,10 +6,13 @@ import {
   bytes,
   count,
   duration,
+  fullTime,
   lagOf,
+  offsetOf,
   plural,
   rate,
   time,
+  zone,
 } from "../../../../console/static/parts/words.js";
 
 const MISSING = [null, undefined];
@@ -75,4 +78,16 @@ test("one is not many", () => {
   assert.equal(plural(1, "record"), "1 record");
   assert.equal(plural(0, "record"), "0 records");
   assert.equal(plural(2000, "batch", "batches"), "2,000 batches");
+});
+
+test("a time in full has its zone", () => {
+  assert.deepEqual([offsetOf(0), offsetOf(120), offsetOf(-210)], ["", "+02:00", "-03:30"]);
+  const at = new Date(2026, 10, 27, 1, 2, 3, 4);
+  const full = `2026-11-27T01:02:03.004${zone(at.getTime()).slice(3) || "Z"}`;
+  assert.equal(fullTime(at.getTime()), full);
+  assert.equal(new Date(full).getTime(), at.getTime());
+  assert.deepEqual(
+    [fullTime(null), fullTime(-1), fullTime(8.7e15)],
+    [undefined, undefined, undefined],
+  );
 });
