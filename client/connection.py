@@ -80,6 +80,10 @@ def explain(error: Exception, timeout_s: float, guard: ClientGuard, host: str) -
     return guard.explain(error, host)
 
 
+START_ADVICE = "; start one with: ottla serve"
+"""The advice for a user of a command if no broker listens on this machine; a port may follow."""
+
+
 class Unanswered:
     """The addresses that did not answer, each with the reason.
 
@@ -111,5 +115,5 @@ class Unanswered:
         advice = ""
         if self._advises_start and self._ports and len(self._ports) == len(self._refusals):
             port = "" if DEFAULT_PORT in self._ports else f" --port {self._ports[0]}"
-            advice = f"; start one with: ottla serve{port}"
+            advice = f"{START_ADVICE}{port}"
         return StartError(f"{verdict} ({'; '.join(self._refusals)}){advice}")

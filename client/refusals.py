@@ -37,6 +37,10 @@ _ADVICE = {
 }
 
 
+LOGIN_ADVICE = "use another login (--command-config), or grant the right with ottla acl add"
+"""The advice for a user of a command whose login lacks a right."""
+
+
 def why(error_code: int, message: str | None, needs: str) -> str:
     """Return the text for users that says why a response has this error, and what to do about it.
 
@@ -44,10 +48,7 @@ def why(error_code: int, message: str | None, needs: str) -> str:
     """
     code = ErrorCode(error_code)
     if code.name.endswith("_AUTHORIZATION_FAILED"):
-        return (
-            f"this takes {needs}, which the user of this command has not: name the login of one "
-            "who has with --command-config, or have it given by ottla acl add"
-        )
+        return f"this takes {needs}, which this login does not have: {LOGIN_ADVICE}"
     advice = _ADVICE.get(code)
     if advice is not None:
         return advice

@@ -44,6 +44,7 @@ from console.endpoints import (
 )
 from console.events import STREAMS_MAX, Streams
 from console.gate import TOKEN, Asked, Gate
+from console.page_advice import for_page
 from protocol.primitives import StringTooLong
 
 THREADS = 16
@@ -158,14 +159,20 @@ async def _ask_of(request: Request, *, with_body: bool) -> Ask:
 
 
 def _in_words(error: Exception) -> str:
-    if type(error) in _STATUS:
-        return str(error)
+    if _status_of(error) is not None:
+        return for_page(str(error))
     _log.error("the console failed", exc_info=error)
     return "the console failed: see the stack trace in its log"
 
 
 def _failed(error: Exception) -> Response:
-    return JSONResponse({"error": _in_words(error)}, _STATUS.get(type(error), 500))
+    return JSONResponse({"error": _in_words(error)}, _status_of(error) or 500)
+
+
+def _status_of(error: Exception) -> int | None:
+    """Return the HTTP status of an error whose text is for the user; None: the console has a
+    bug."""
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), None)
 
 
 def _file(found: Download) -> Response:

@@ -60,7 +60,7 @@ def test_who_may_not_is_told_the_right_that_it_takes(
         ["topic", "create", "ottla-of-bob"],
     ):
         ottla(*words, code=1)
-        assert "which the user of this command has not" in ottla.said, words
+        assert "which this login does not have" in ottla.said, words
         assert ottla.said.count("\n") == 1
     assert ottla.objects("topic", "list") == ottla.objects("group", "list") == []
 

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from broker.config.start_error import StartError
-from client.refusals import Refused
+from client.refusals import Leaderless, Refused
 from console.application import BODY_BYTES_MAX, application
 from console.clusters import Clusters
 from console.endpoints import (
@@ -88,6 +88,7 @@ def test_the_page_and_its_headers() -> None:
         (StringTooLong(40_000), 400),
         (NotHere("n"), 404),
         (Refused("r"), 409),
+        (Leaderless("l"), 409),
         (StartError("s"), 502),
     ],
 )
