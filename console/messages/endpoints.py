@@ -1,4 +1,4 @@
-"""What the page asks about records: pages, one record, a search, the live tail, and to write.
+"""The endpoints about records: pages, one record, a search, the live tail, and writes.
 
 The shell around `paging`, `searching`, `tailing` and `producing`.
 """
@@ -47,7 +47,7 @@ _PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class HeldOffsets:
-    """What a partition holds: from `first` to before `end`."""
+    """The offsets that a partition holds: from `first` to before `end`."""
 
     partition: int
     first: int
@@ -56,10 +56,11 @@ class HeldOffsets:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """Records; `cursor` leads to the next page. `partial`: it ends early, the records are large.
+    """Records, and a `cursor` that leads to the next page. `partial`: the page ends early, because
+    the records are large.
 
-    The topic has `topic_partitions`; the last `left_out` of them were not read, since none was
-    chosen and they are many.
+    The topic has `topic_partitions`; the last `left_out` of them are not read, because the request
+    names none and the topic has many.
     """
 
     records: list[RecordShown]
@@ -71,7 +72,7 @@ class RecordPage:
 
 
 def _page(console: Console, ask: Ask) -> RecordPage:
-    """Records of a topic: the newest first, or from a place on with `order=oldest`."""
+    """Return records of a topic: the newest first, or with `order=oldest` from a position on."""
     newest = ask.text("order", "newest") != "oldest"
     count = ask.number("count", _PAGE, least=1, most=RECORDS_MAX)
     topic, level = ask.text("topic"), level_of(ask)
@@ -90,7 +91,7 @@ def _page(console: Console, ask: Ask) -> RecordPage:
 
 
 def _record(console: Console, ask: Ask) -> RecordShown:
-    """One record, with more of it than a page has."""
+    """Return a record with more of its bytes than a page has."""
     with console.cluster() as cluster:
         partition, record = _one(cluster, ask)
         return console.state(Decoding).shown(ask.text("topic"), partition, record, OPENED)

@@ -1,6 +1,6 @@
 // @ts-check
-// What the page asks the console: answers once, again and again, or as events.
-// A tab that is not looked at asks for nothing.
+// Requests of the page to the console: once, again and again, or as a stream of events.
+// A hidden tab sends none.
 
 import { useCallback, useEffect, useRef, useState } from "./vendor/preact.js";
 
@@ -9,7 +9,7 @@ const NOTHING_YET = { data: null, error: null, loading: true };
 const SILENT = { error: null, done: false, open: false };
 
 /**
- * What an error says, in one line.
+ * Return the text of an error, in one line.
  *
  * @param {unknown} error
  */
@@ -44,7 +44,7 @@ async function asked(where, options) {
 }
 
 /**
- * GET; the JSON. Throws Error with one line.
+ * Send a GET request and return the JSON of the answer. Throws Error with one line.
  *
  * @template {keyof Answer.Gets} Form
  * @param {Form | Api.Path<Form>} where
@@ -67,7 +67,8 @@ export async function getBytes(where) {
 }
 
 /**
- * Changes something. Throws Error with one line.
+ * Send a POST request, which changes something, and return the JSON of the answer. Throws Error
+ * with one line.
  *
  * @template {keyof Answer.Posts} Form
  * @param {Form | Api.Path<Form>} where
@@ -80,7 +81,8 @@ export async function post(where, body = {}) {
 }
 
 /**
- * A path with encoded parameters: `path("/api/topics/{}", name)`, and a query without nulls.
+ * Return a path with encoded parameters, as in `path("/api/topics/{}", name)`, and with a query
+ * without nulls.
  *
  * @template {string} Form
  * @param {Form} form
@@ -98,9 +100,9 @@ export function path(form, ...values) {
 }
 
 /**
- * What a path answers, asked for again each `every` ms while the tab is seen; null: nothing is
- * asked.
- * The last answer stays while the next one is on its way.
+ * Return the last answer of a path, which is requested again each `every` ms while the tab is
+ * visible, and a function that requests it at once. The last answer stays until the next one has
+ * come. `what` null: nothing is requested.
  *
  * @template {keyof Answer.Gets} Form
  * @param {Form | Api.Path<Form> | null} what
@@ -144,8 +146,9 @@ export function useGet(what, { every = 0 } = {}) {
 }
 
 /**
- * Events of a path while the tab is seen; null: none. A browser has six connections to a console:
- * one stream a page.
+ * Call `onEvent` for each event of a path while the tab is visible, and return the state of the
+ * stream. `what` null: there is no stream. A page has one stream, because a browser has six
+ * connections to a console.
  *
  * @template {keyof Answer.Streams} Form
  * @param {Form | Api.Path<Form> | null} what

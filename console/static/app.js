@@ -7,7 +7,7 @@ import { useGet } from "./api.js";
 import * as links from "./links.js";
 import { Empty, ErrorLine, Page, zone } from "./parts/index.js";
 import { Sign } from "./parts/signs.js";
-import { SECTIONS, found } from "./routes.js";
+import { SECTIONS, viewAt } from "./routes.js";
 
 const THEMES = ["system", "light", "dark"];
 const KEY_WITHIN_MS = 1200;
@@ -42,7 +42,7 @@ function App() {
     return () => removeEventListener("hashchange", moved);
   }, []);
   useKeys();
-  const { view, params, key } = found(hash);
+  const { view, params, key } = viewAt(hash);
   useEffect(() => {
     scrollTo(0, 0);
     if (hash) document.getElementById("title")?.focus({ preventScroll: true });
@@ -74,7 +74,7 @@ function skip(event) {
   document.getElementById("title")?.focus();
 }
 
-/** A view that fails leaves the rest of the page standing. */
+/** A boundary for errors: if a view fails, the rest of the page stays. */
 function Safe({ children }) {
   const [error, reset] = useErrorBoundary((failure) => console.error(failure));
   if (!error) return children;
@@ -162,7 +162,7 @@ function Bar({ here, isOpen, onMore }) {
   </nav>`;
 }
 
-/** "/" goes to the search box, "g t" to the topics and so on. */
+/** Bind the keys: "/" leads to the search box, "g" and then "t" to the topics. */
 function useKeys() {
   useEffect(() => {
     let since = 0;

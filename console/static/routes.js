@@ -1,5 +1,5 @@
 // @ts-check
-// Which address shows which view, and what stands in the navigation.
+// The view of each address, and the items of the navigation.
 
 import * as links from "./links.js";
 import { Access } from "./views/access.js";
@@ -69,8 +69,13 @@ export const SECTIONS = [
   ],
 ];
 
-/** The view of an address, and its parameters; `q` is the query. */
-export function found(hash) {
+/**
+ * Return the view of an address, its parameters, and a key that is the same for all queries. The
+ * parameter `q` is the query. The view is null if there is none.
+ *
+ * @param {string} hash
+ */
+export function viewAt(hash) {
   const [address] = hash.replace(/^#/, "").split("?");
   const words = (address || "/").split("/").slice(1);
   const q = links.queryOf(hash);

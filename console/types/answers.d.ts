@@ -498,7 +498,7 @@ declare namespace Answer {
     partitions: number;
   }
 
-  /** What a partition holds: from `first` to before `end`. */
+  /** The offsets that a partition holds: from `first` to before `end`. */
   interface HeldOffsets {
     partition: number;
     first: number;
@@ -841,9 +841,9 @@ declare namespace Answer {
     max_timestamp: number;
   }
 
-  /** Records; `cursor` leads to the next page. `partial`: it ends early, the records are large. The
-   * topic has `topic_partitions`; the last `left_out` of them were not read, since none was chosen
-   * and they are many. */
+  /** Records, and a `cursor` that leads to the next page. `partial`: the page ends early, because
+   * the records are large. The topic has `topic_partitions`; the last `left_out` of them are not
+   * read, because the request names none and the topic has many. */
   interface RecordPage {
     records: RecordShown[];
     cursor: string | null;

@@ -1,9 +1,9 @@
 // @ts-check
-// What one presses, types into and chooses.
+// Buttons, fields, tabs and dialogs.
 
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 
-/** `kind`: primary, danger, plain; `label` names it where its content is a sign. */
+/** A button. `kind`: primary, danger, plain; `label`: its name if its content is a sign. */
 export function Button({
   kind = "",
   label,
@@ -18,7 +18,7 @@ export function Button({
       title=${title} disabled=${disabled} onClick=${onClick}>${children}</button>`;
 }
 
-/** A labelled input, select or textarea: the child. */
+/** A label around an input, select or textarea. */
 export function Field({ label, children }) {
   return html`<label class="field"><span>${label}</span>${children}</label>`;
 }
@@ -31,14 +31,14 @@ export function Check({ label, checked, onChange, disabled }) {
   </label>`;
 }
 
-/** Filters what is shown; "/" puts the cursor there. */
+/** A search field; the key "/" puts the cursor there. */
 export function SearchBox({ label, value, onInput, placeholder = label, onEnter }) {
   return html`<input type="search" data-search aria-label=${label} placeholder=${placeholder}
       value=${value} onInput=${(event) => onInput(event.target.value)}
       onKeyDown=${(event) => event.key === "Enter" && onEnter?.()} />`;
 }
 
-/** Links: [[id, name, href]…]. */
+/** Tabs, each a link: [[id, name, href]…]. */
 export function Tabs({ items, current, label = "Parts of this page" }) {
   return html`<nav class="tabs" aria-label=${label}>
     ${items.map(
@@ -82,8 +82,8 @@ export function Dialog({ title, onClose, onSubmit, children, footer }) {
 }
 
 /**
- * Asks before something is changed: `onConfirm` returns a promise, whose error is shown. `word`:
- * what has to be typed first, for what cannot be undone.
+ * A dialog before a change: `onConfirm` returns a promise, whose error the dialog shows. `word`:
+ * the word that the user types first, for changes that cannot be undone.
  */
 export function Confirm({ title, children, action, danger = false, word, onConfirm, onClose }) {
   const [typed, setTyped] = useState("");

@@ -1,5 +1,5 @@
 // @ts-check
-// The frame of a page, and what stands in it.
+// The frame of a page, and its panels, tiles, badges and messages.
 
 import { html, useEffect } from "../vendor/preact.js";
 
@@ -26,7 +26,7 @@ export function Page({ title, about, crumbs = [], actions, children }) {
   </div>`;
 }
 
-/** A box with a head. */
+/** A box with a title and actions. `inside` false: the content has no padding. */
 export function Panel({ title, actions, inside = true, children, label }) {
   return html`<section class="panel" aria-label=${label ?? title}>
     ${
@@ -41,7 +41,7 @@ export function Tiles({ children }) {
   return html`<div class="tiles">${children}</div>`;
 }
 
-/** One figure: `label`, `value`, `unit`, `below`. */
+/** A figure with a `label`, a `unit`, and a line `below` it. */
 export function Tile({ label, value, unit, below, children }) {
   return html`<div class="tile">
     <div class="label">${label}</div>
@@ -51,7 +51,7 @@ export function Tile({ label, value, unit, below, children }) {
   </div>`;
 }
 
-/** `kind`: good, warn, bad, info, violet, or none. */
+/** A word in a colour. `kind`: good, warn, bad, info, violet, or none. */
 export function Badge({ kind = "", plain = false, title, children }) {
   const look = plain ? "plain" : "";
   return html`<span class="badge ${kind} ${look}" title=${title}>${children}</span>`;

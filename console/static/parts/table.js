@@ -1,5 +1,5 @@
 // @ts-check
-// A table that stays quick with ten thousand rows: only those in sight are in the page.
+// A table of up to ten thousand rows: only the visible rows are in the page.
 
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { useAddressState } from "../address.js";
@@ -10,7 +10,8 @@ const ALL = 200;
 
 /**
  * `sort`: the name of the column by which the rows are sorted first, "-" in front for descending.
- * `sortName`: the name of the order in the address. `empty`: what stands there without rows.
+ * `sortName`: the name of the order in the address. `empty`: what the table shows
+ * without rows.
  *
  * @param {{
  *   columns: Column<any>[], rows: any[], id: (row: any) => any, sort?: string, sortName?: string,

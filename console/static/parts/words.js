@@ -1,5 +1,5 @@
 // @ts-check
-// Numbers and times as people read them.
+// Numbers, sizes and times as texts.
 
 const whole = new Intl.NumberFormat("en");
 
@@ -13,7 +13,7 @@ export function count(value) {
 }
 
 /**
- * A lag, which may not be known of some partitions: 5 → "5", "≥ 5", "–".
+ * A lag, which may be unknown for some partitions: 5 → "5", "≥ 5", "–".
  *
  * @param {{ lag?: number | null, partitions_without_lag?: number }} of
  */
@@ -136,7 +136,7 @@ function inTwo(s, unit, name, part, partName) {
 }
 
 /**
- * When that was, from now: "2 min ago".
+ * The time from then until now: "2 min ago".
  *
  * @param {number | null | undefined} ms
  */

@@ -1,6 +1,5 @@
 // @ts-check
-// The records of a topic: the newest, from an offset or a time on, found by a search, or as they
-// come.
+// The records of a topic: the newest, from a position on, the matches of a search, or live.
 
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { goTo, useAddressSet } from "../address.js";
@@ -17,11 +16,11 @@ import { Choices } from "./messages/choices.js";
 import { WaitingNote } from "./transactions/waiting.js";
 
 /**
- * The partitions that are not read unless they are chosen: the last ones of very many.
+ * Return the last partitions of a large topic, which are read only if the user selects them.
  *
  * @param {Answer.RecordPage | null | undefined} page
  */
-function notRead(page) {
+function unreadPartitions(page) {
   if (!page) return [];
   const first = page.topic_partitions - page.left_out;
   return Array.from({ length: page.left_out }, (_, index) => first + index);
@@ -38,7 +37,7 @@ export function Messages({ params, about }) {
   const [again, setAgain] = useState(undefined);
   const [written, setWritten] = useState(null);
   const ends = useGet(path("/api/topics/{}/messages", topic, { count: 1 }));
-  const leftOut = notRead(ends.data);
+  const leftOut = unreadPartitions(ends.data);
   const partitions = (ends.data?.partitions ?? []).map((one) => one.partition).concat(leftOut);
 
   function go(change) {

@@ -1,5 +1,5 @@
 // @ts-check
-// Segments on disk: which partitions lie on this machine; one of them is in segments/partition.js.
+// Segments on disk: the partitions on this machine. The page of one is segments/partition.js.
 
 import { html, useState } from "../vendor/preact.js";
 import { useAddressState } from "../address.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// One topic: its partitions, who reads it, its configs, and what may be changed.
+// One topic: its partitions, the groups that read it, its configs, and the dialogs that change it.
 
 import { html, useState } from "../vendor/preact.js";
 import { goTo } from "../address.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// All topics: ten thousand of them, too.
+// The list of topics, of up to ten thousand.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
 import { goTo, useAddressFlag, useAddressState } from "../address.js";
@@ -209,7 +209,7 @@ function Create({ onClose, onDone }) {
   <//>`;
 }
 
-/** Lines of KEY=VALUE as an object. Throws Error with one line. */
+/** Return lines of KEY=VALUE as an object. Throws Error with one line. */
 export function pairs(text) {
   const found = {};
   for (const line of text

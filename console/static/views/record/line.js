@@ -1,5 +1,5 @@
 // @ts-check
-// A value in one line, cut where it is long.
+// A key, value or header in one line; a long one is cut.
 
 import { html } from "../../vendor/preact.js";
 import { Text } from "../../parts/index.js";
@@ -7,7 +7,7 @@ import { bytesOf, hex } from "./values.js";
 
 const LINE = 400;
 
-/** A value in a line. */
+/** A key, value or header in one line. `what` names it if it is empty. */
 export function Line({ data, what }) {
   if (data === null) return html`<span class="null">null</span>`;
   if (data.base64 !== undefined) {

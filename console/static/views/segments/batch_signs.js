@@ -1,5 +1,5 @@
 // @ts-check
-// What a batch is, in a few signs.
+// The offsets, the producer and the properties of a batch, for a row of a table.
 
 import { html } from "../../vendor/preact.js";
 import { Badge, count, time } from "../../parts/index.js";

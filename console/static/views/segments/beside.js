@@ -1,5 +1,5 @@
 // @ts-check
-// What lies beside the segments: epochs, producer snapshots, other files.
+// The other files of a partition: leader epochs, producer snapshots and more.
 
 import { html, useState } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// A partition's segments as rows, and by which rules they go.
+// The segments of a partition as rows, and the rules by which they are deleted.
 
 import { html } from "../../vendor/preact.js";
 import { Badge, bytes, count, duration, Panel, Table, Time } from "../../parts/index.js";

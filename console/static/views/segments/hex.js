@@ -1,5 +1,5 @@
 // @ts-check
-// Bytes with names: each byte belongs to a field, and each field is told in a sentence.
+// Bytes with the names of their fields, and a sentence about each field.
 
 import { html, useMemo, useState } from "../../vendor/preact.js";
 import { bytes, count, time } from "../../parts/index.js";
@@ -37,7 +37,7 @@ export function HexView({ data, onMore }) {
 }
 
 /**
- * Of each byte that is shown the number of its field.
+ * Return the number of the field of each visible byte.
  *
  * @param {Answer.FieldShown[]} fields
  * @param {number} from
@@ -155,7 +155,7 @@ function shown(one) {
 }
 
 /**
- * The field that is looked at, explained.
+ * The selected field, explained.
  *
  * @param {{ field: Answer.FieldShown, raw: any, from: number, data: Answer.BytesNamed }} props
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// What a segment has in it, counted while its headers are read.
+// The statistics of a segment, which grow while its batch headers are read.
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { useGet } from "../../api.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// Keys and values, as what they mean: JSON, text, or a marker of the coordinator.
+// Keys and values as JSON, as text, or as a marker of the transaction coordinator.
 
 import { html } from "../../vendor/preact.js";
 import { Badge, bytes, JsonTree, Text } from "../../parts/index.js";

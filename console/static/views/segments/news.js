@@ -1,5 +1,5 @@
 // @ts-check
-// What changes in a partition's folder while it is looked at.
+// Changes of a partition's folder while its page is open.
 
 import { useEffect, useRef, useState } from "../../vendor/preact.js";
 import { bytes, count } from "../../parts/index.js";
@@ -11,7 +11,7 @@ const NEWS_KEPT = 6;
 /** @typedef {{ kind: string, text: string, at: number, id: string }} News */
 
 /**
- * What changed between two looks at the folder: the last of it.
+ * Return the last changes between two answers about the folder.
  *
  * @param {Log | null} log
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// One partition: its log as a strip, what becomes of its segments, and one of them opened.
+// One partition: its log as a strip, the deletion of its segments, and an opened segment.
 
 import { html } from "../../vendor/preact.js";
 import { replaceWith } from "../../address.js";

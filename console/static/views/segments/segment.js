@@ -1,5 +1,5 @@
 // @ts-check
-// One segment opened: its batches, its indexes, and what is in it.
+// An opened segment: its batches, its indexes and its statistics.
 
 import { html, useEffect, useRef } from "../../vendor/preact.js";
 import { bytes, count, Note, time } from "../../parts/index.js";

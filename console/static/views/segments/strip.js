@@ -1,5 +1,5 @@
 // @ts-check
-// The log as a strip: each segment a box, each cell of it as dark as it is full, marks above.
+// The log as a strip of boxes, one for each segment: darker cells are fuller, marks are above.
 
 import { html, useState } from "../../vendor/preact.js";
 import { bytes, count, duration } from "../../parts/index.js";

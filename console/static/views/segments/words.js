@@ -1,5 +1,5 @@
 // @ts-check
-// Names and places within the view of segments.
+// Texts, paths and offsets for the pages of segments.
 
 import { path } from "../../api.js";
 import { bytes, count, duration, time } from "../../parts/index.js";
@@ -8,7 +8,7 @@ import { bytes, count, duration, time } from "../../parts/index.js";
 export const CLOSED = { segment: null, at: null, record: null, offset: null, tab: null };
 
 /**
- * What is asked about a segment: `part` is the end of its path.
+ * Return the path of an endpoint about a segment; `part` is the end of the path.
  *
  * @template {string} Part
  * @param {Answer.PartitionShown} log
@@ -32,7 +32,7 @@ export function segmentOf(log, offset) {
 }
 
 /**
- * What becomes of a segment, in a few words; and how urgent it is.
+ * Return when and why a segment will be deleted, in a few words, and how urgent that is.
  *
  * @param {Answer.FateShown | null} fate
  * @param {number} now
@@ -71,7 +71,7 @@ function urgency(ms) {
 }
 
 /**
- * The reasons at length, for the one who asks why.
+ * Return the reasons for that in full sentences.
  *
  * @param {Answer.FateShown | null} fate
  * @param {number} now

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { path } from "../../../../console/static/api.js";
 import * as links from "../../../../console/static/links.js";
-import { found } from "../../../../console/static/routes.js";
+import { viewAt } from "../../../../console/static/routes.js";
 import { Messages } from "../../../../console/static/views/messages.js";
 import { Overview } from "../../../../console/static/views/overview.js";
 
@@ -18,21 +18,21 @@ test("a path has its parameters encoded, and a query without what is not there",
 });
 
 test("an address finds its view", () => {
-  assert.equal(found("").view, Overview);
-  assert.equal(found("#/").view, Overview);
-  const { view, params } = found("#/topics/a%2Fb/messages?from=3&order=oldest");
+  assert.equal(viewAt("").view, Overview);
+  assert.equal(viewAt("#/").view, Overview);
+  const { view, params } = viewAt("#/topics/a%2Fb/messages?from=3&order=oldest");
   assert.equal(view, Messages);
   assert.deepEqual(params, { topic: "a/b", q: { from: "3", order: "oldest" } });
 });
 
 test("a query does not make another page of it", () => {
-  assert.equal(found("#/topics/t?q=1").key, found("#/topics/t?q=2").key);
-  assert.notEqual(found("#/topics/t").key, found("#/topics/u").key);
+  assert.equal(viewAt("#/topics/t?q=1").key, viewAt("#/topics/t?q=2").key);
+  assert.notEqual(viewAt("#/topics/t").key, viewAt("#/topics/u").key);
 });
 
 test("there is no view for what is no address", () => {
   for (const hash of ["#/nothing", "#/topics/t/messages/more", "#/topics/%E0%A4%A", "#/topics/"])
-    assert.equal(found(hash).view, null);
+    assert.equal(viewAt(hash).view, null);
 });
 
 test("an address belongs to an item of the navigation", () => {

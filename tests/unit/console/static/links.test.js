@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import * as links from "../../../../console/static/links.js";
-import { SECTIONS, found } from "../../../../console/static/routes.js";
+import { SECTIONS, viewAt } from "../../../../console/static/routes.js";
 import { Group } from "../../../../console/static/views/group.js";
 import { Messages } from "../../../../console/static/views/messages.js";
 import { formOf } from "../../../../console/static/views/messages/query.js";
@@ -26,20 +26,20 @@ for (const [link, view, params] of [
   ],
 ])
   test(`a link leads to its view: ${link}`, () => {
-    const shown = found(link);
+    const shown = viewAt(link);
     assert.equal(shown.view, view);
     assert.deepEqual(shown.params, params);
   });
 
 test("each item of the navigation has a view", () => {
-  for (const [link] of SECTIONS.flatMap(([, items]) => items)) assert.ok(found(link).view, link);
+  for (const [link] of SECTIONS.flatMap(([, items]) => items)) assert.ok(viewAt(link).view, link);
 });
 
 test("a list of records begins where its link says", () => {
-  const { params } = found(links.recordsFrom("a b", 3, 17));
+  const { params } = viewAt(links.recordsFrom("a b", 3, 17));
   const form = formOf(params.q);
   assert.deepEqual([params.topic, form.partition], ["a b", "3"]);
   assert.deepEqual([form.place, form.offset, form.earlier], ["offset", "17", false]);
-  assert.equal(formOf(found(links.recordsFrom("t", 0, 0)).params.q).offset, "0");
-  assert.equal(formOf(found(links.recordsFrom("t", 0, null)).params.q).place, "oldest");
+  assert.equal(formOf(viewAt(links.recordsFrom("t", 0, 0)).params.q).offset, "0");
+  assert.equal(formOf(viewAt(links.recordsFrom("t", 0, null)).params.q).place, "oldest");
 });
