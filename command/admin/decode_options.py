@@ -28,6 +28,8 @@ class DecodeOptions:
     """The names of messages in the descriptors, with or without `TOPIC=`."""
     registry: str | None = None
     """The URL of a schema registry, which may contain a login."""
+    registry_config: str | None = None
+    """The file of properties with the login at the registry."""
 
     def words(self) -> list[str]:
         """Return the options as words of a command line; none if no option is set."""
@@ -67,6 +69,12 @@ _OPTIONS = (
         help="Decode values in the console by the schemas of this registry: each value begins with "
         "its schema's id.",
     ),
+    click.Option(
+        ["--registry-config"],
+        metavar="FILE",
+        help="Take the login at the registry from FILE: basic.auth.user.info=USER:PASSWORD or "
+        "bearer.auth.token=TOKEN, and ssl.ca.location=FILE for its certificate.",
+    ),
 )
 
 
@@ -81,10 +89,12 @@ def with_decode_options(command: Callable[..., None]) -> Callable[..., None]:
         descriptors: str | None,
         messages: tuple[str, ...],
         registry: str | None,
+        registry_config: str | None,
         **others: object,
     ) -> None:
-        """Call the command with the four decode options as one DecodeOptions."""
-        command(decode=DecodeOptions(avro, descriptors, messages, registry), **others)
+        """Call the command with the decode options as one DecodeOptions."""
+        decode = DecodeOptions(avro, descriptors, messages, registry, registry_config)
+        command(decode=decode, **others)
 
     gathered.__click_params__ = [  # type: ignore[attr-defined]
         *getattr(command, "__click_params__", ()),

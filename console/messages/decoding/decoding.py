@@ -29,6 +29,7 @@ from console.messages.decoding.avro import AvroSchema
 from console.messages.decoding.decoded_parts import DecodedParts, JsonText, text_of
 from console.messages.decoding.protobuf import ProtoFiles
 from console.messages.decoding.registry import AVRO, PROTOBUF, Registry, Schema
+from console.messages.decoding.registry_login import login_in_file
 from console.messages.decoding.wire import (
     HEAD_SIZE,
     Undecodable,
@@ -84,7 +85,7 @@ class Decoding:
         self._messages: dict[str, Decodes] = {}
         if files is not None:
             self._messages = _by_topic(options.messages, files.message)
-        self._registry = None if options.registry is None else Registry(options.registry)
+        self._registry = _registry_of(options)
         self._internal = {kind: decode_by(kind) for kind in (OFFSETS, TRANSACTIONS, METADATA)}
         self._lock = Lock()
         self._parsed: OrderedDict[tuple[int, tuple[int, ...]], Decodes] = OrderedDict()
@@ -300,6 +301,16 @@ def _read(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise StartError(f"{path}: {error.strerror}") from None
+
+
+def _registry_of(options: DecodeOptions) -> Registry | None:
+    """Return the registry of the options, None without one. Raises StartError."""
+    login = None
+    if options.registry_config is not None:
+        if options.registry is None:
+            raise StartError("--registry-config needs --registry, the URL of the registry")
+        login = login_in_file(options.registry_config)
+    return None if options.registry is None else Registry(options.registry, login)
 
 
 def _check_installed(options: DecodeOptions) -> None:

@@ -1,8 +1,9 @@
-"""A schema registry, asked for schemas by their ids: what it tells is kept.
+"""A schema registry, which the console asks for schemas by their ids; schemas are kept.
 
-Asked by the console and never by a browser. Answers are bounded in size and in time; where it does
-not answer, it is let alone for a while, so that a page of records does not wait for each of them.
-Its login is in no message.
+Only the console asks it, never a browser. Responses are bounded in size and in time. A registry
+that does not answer is left alone for a while, so a page of records does not wait for each of them.
+Its login is in no message. No lock is held while it is asked: threads that want the same id wait
+for one request, others go on.
 
 Follows the REST API of Confluent's Schema Registry, which Karapace, Apicurio and Redpanda serve.
 """
@@ -11,42 +12,53 @@ from __future__ import annotations
 
 import json
 import time
-from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from threading import Lock
+from threading import BoundedSemaphore, Event, Lock
 from typing import NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
 from broker.config.start_error import StartError
+from console.messages.decoding.registry_login import RegistryLogin, login_in_url
 from console.messages.decoding.wire import Undecodable, UnknownSchema
 
 TIMEOUT_S = 3.0
 ANSWER_BYTES_MAX = 1024 * 1024
 KEPT_MAX = 1_000
 ALONE_S = 10.0
-"""After it did not answer."""
+"""The time for which a registry is not asked after it did not answer."""
 UNKNOWN_S = 30.0
-"""How long an id that it did not know is not asked for again."""
+"""The time for which an id that the registry did not know is not asked for again."""
+REQUESTS_AT_ONCE = 4
 REFERENCES_MAX = 50
 AVRO, PROTOBUF, JSON = "AVRO", "PROTOBUF", "JSON"
 
 
 class Schema(NamedTuple):
-    """As it was registered: the type, the text (of Protobuf: a descriptor in base64), and those
-    that it refers to, each after what it needs itself."""
+    """A registered schema: its type, its text (for Protobuf a descriptor in base64), and the texts
+    of the schemas to which it refers, each after those that it needs."""
 
     kind: str
     text: str
     references: tuple[str, ...] = ()
 
 
+Kept = tuple[float | None, Schema | Undecodable]
+"""The result for an id, and the time at which it expires; None: never."""
+
+
 class Registry:
     """`registry.schema(7)`, from any thread."""
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """Raises StartError where the URL is none."""
+    def __init__(
+        self,
+        url: str,
+        login: RegistryLogin | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`login` None: the login in the URL, if there is one. Raises StartError for an invalid
+        URL."""
         parts = urlsplit(url)
         try:
             port = parts.port
@@ -57,46 +69,75 @@ class Registry:
         self._is_secure = parts.scheme == "https"
         self._host, self._port = parts.hostname, port
         self.place = f"{parts.hostname}:{port}" if port else parts.hostname
-        """What may be told of it."""
+        """The registry's address, without a login, for messages."""
         self._path = parts.path.rstrip("/")
+        self._login = login or RegistryLogin(login_in_url(parts.username, parts.password))
         self._headers = {"Accept": "application/vnd.schemaregistry.v1+json, application/json"}
-        if parts.username is not None:
-            login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            self._headers["Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
+        if self._login.authorization is not None:
+            self._headers["Authorization"] = self._login.authorization
         self._clock = clock
         self._lock = Lock()
-        self._kept: OrderedDict[int, tuple[float | None, Schema | Undecodable]] = OrderedDict()
+        self._requests = BoundedSemaphore(REQUESTS_AT_ONCE)
+        self._kept: OrderedDict[int, Kept] = OrderedDict()
+        self._asked: dict[int, Event] = {}
+        """The ids for which a thread is asking; the event is set when it has a result."""
         self._alone_until = 0.0
 
     def schema(self, schema_id: int) -> Schema:
-        """Raises UnknownSchema where it is not known, Undecodable where nobody answers."""
+        """Return the schema of an id. Raises UnknownSchema if the registry lacks it, Undecodable if
+        it does not answer."""
+        found = self._known(schema_id)
+        while found is None:
+            with self._lock:
+                asking = self._asked.get(schema_id)
+                if asking is None:
+                    self._asked[schema_id] = mine = Event()
+            if asking is not None:
+                asking.wait()
+                found = self._known(schema_id)
+                continue
+            try:
+                with self._requests:
+                    found = self._ask(schema_id)
+            finally:
+                with self._lock:
+                    del self._asked[schema_id]
+                mine.set()
+        if isinstance(found, Undecodable):
+            raise type(found)(str(found))
+        return found
+
+    def _known(self, schema_id: int) -> Schema | Undecodable | None:
+        """Return the result that is kept; while the registry is left alone, that it does not
+        answer; None if it must be asked."""
         with self._lock:
             kept = self._kept.get(schema_id)
-            if kept is None or (kept[0] is not None and kept[0] < self._clock()):
-                kept = self._asked(schema_id)
-        if isinstance(kept[1], Undecodable):
-            raise type(kept[1])(str(kept[1]))
-        return kept[1]
+            if kept is not None and (kept[0] is None or kept[0] >= self._clock()):
+                return kept[1]
+            return self._unreachable() if self._clock() < self._alone_until else None
 
-    def _asked(self, schema_id: int) -> tuple[float | None, Schema | Undecodable]:
-        found: tuple[float | None, Schema | Undecodable]
+    def _ask(self, schema_id: int) -> Schema | Undecodable:
+        """Ask the registry for a schema, and keep the result."""
+        found: Schema | Undecodable
+        expires: float | None = None
         try:
             answer = self._get(f"/schemas/ids/{schema_id}")
             if answer is None:
                 raise UnknownSchema(f"the registry has no schema {schema_id}")
-            found = (None, self._whole(answer))
+            found = self._whole(answer)
         except Undecodable as error:
-            found = (self._clock() + UNKNOWN_S, error)
+            found, expires = error, self._clock() + UNKNOWN_S
             if self._clock() < self._alone_until:
-                return found  # not to be kept: it may answer again before that
-        self._kept[schema_id] = found
-        self._kept.move_to_end(schema_id)
-        while len(self._kept) > KEPT_MAX:
-            self._kept.popitem(last=False)
+                return found  # not kept: the registry may answer again before that
+        with self._lock:
+            self._kept[schema_id] = (expires, found)
+            self._kept.move_to_end(schema_id)
+            while len(self._kept) > KEPT_MAX:
+                self._kept.popitem(last=False)
         return found
 
     def _whole(self, answer: dict[str, object]) -> Schema:
-        """With all that it refers to."""
+        """Return the schema in a response, with all schemas to which it refers."""
         texts: dict[tuple[str, int], str] = {}
         self._add_references(answer, texts)
         kind, text = answer.get("schemaType") or AVRO, answer.get("schema")
@@ -121,9 +162,9 @@ class Registry:
             texts[place] = text
 
     def _get(self, path: str) -> dict[str, object] | None:
-        """The JSON object of an answer; None where there is no such thing. Raises Undecodable."""
+        """Return the JSON object of a response, None for status 404. Raises Undecodable."""
         if self._clock() < self._alone_until:
-            raise Undecodable(f"the registry at {self.place} does not answer")
+            raise self._unreachable()
         try:
             status, data = self._answer(f"{self._path}{path}?format=serialized")
         except (OSError, HTTPException) as error:
@@ -132,6 +173,10 @@ class Registry:
             raise Undecodable(f"the registry at {self.place} does not answer ({reason})") from None
         if status == 404:
             return None
+        if status in (401, 403):
+            raise Undecodable(
+                f"the registry at {self.place} rejects the console's login with status {status}"
+            )
         if status != 200:
             raise Undecodable(f"the registry at {self.place} answers with status {status}")
         try:
@@ -142,9 +187,17 @@ class Registry:
             raise Undecodable(f"the registry at {self.place} returned no schema")
         return found
 
+    def _unreachable(self) -> Undecodable:
+        return Undecodable(f"the registry at {self.place} does not answer")
+
     def _answer(self, path: str) -> tuple[int, bytes]:
-        kind = HTTPSConnection if self._is_secure else HTTPConnection
-        connection = kind(self._host, self._port, timeout=TIMEOUT_S)
+        connection = (
+            HTTPSConnection(
+                self._host, self._port, timeout=TIMEOUT_S, context=self._login.tls_context
+            )
+            if self._is_secure
+            else HTTPConnection(self._host, self._port, timeout=TIMEOUT_S)
+        )
         try:
             connection.request("GET", path, headers=self._headers)
             response = connection.getresponse()
@@ -154,11 +207,11 @@ class Registry:
 
 
 def _references_of(answer: dict[str, object]) -> list[tuple[str, int]]:
-    """Subjects and versions."""
+    """Return the subjects and versions to which a response refers. Raises Undecodable."""
     listed = answer.get("references") or []
     try:
         if isinstance(listed, list):
             return [(str(one["subject"]), int(one["version"])) for one in listed]
     except (LookupError, TypeError, ValueError):
-        pass  # as any other answer of another kind
+        pass  # rejected below
     raise Undecodable("the registry returned invalid references of a schema")

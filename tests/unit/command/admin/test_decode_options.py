@@ -9,7 +9,11 @@ from click.testing import CliRunner
 from command.admin.decode_options import DecodeOptions, with_decode_options
 
 ALL = DecodeOptions(
-    ("a.avsc", "orders=b.avsc"), "shop.desc", ("orders=shop.Order",), "http://me:word@host:8081"
+    ("a.avsc", "orders=b.avsc"),
+    "shop.desc",
+    ("orders=shop.Order",),
+    "http://me:word@host:8081",
+    "registry.properties",
 )
 
 

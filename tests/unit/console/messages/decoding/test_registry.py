@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
@@ -11,6 +13,7 @@ from console.messages.decoding import registry as registry_file
 from console.messages.decoding.registry import (
     ALONE_S,
     ANSWER_BYTES_MAX,
+    REQUESTS_AT_ONCE,
     UNKNOWN_S,
     Registry,
     Schema,
@@ -68,7 +71,7 @@ def test_references_that_are_a_circle_or_none(server: OneRegistry) -> None:
 
 def test_what_it_does_not_know_is_asked_again_after_a_while(server: OneRegistry) -> None:
     clock = Clock()
-    one = Registry(server.url, clock)
+    one = Registry(server.url, clock=clock)
     for _ in range(3):
         with pytest.raises(Undecodable, match="the registry has no schema 7"):
             one.schema(7)
@@ -82,7 +85,7 @@ def test_one_that_does_not_answer_is_let_alone(monkeypatch: pytest.MonkeyPatch) 
     with registry() as gone:
         url = gone.url
     clock = Clock()
-    one = Registry(url.replace("//", "//user:secret@"), clock)
+    one = Registry(url.replace("//", "//user:secret@"), clock=clock)
     tries = []
     really = Registry._answer
     monkeypatch.setattr(
@@ -104,10 +107,56 @@ def test_one_that_does_not_answer_is_let_alone(monkeypatch: pytest.MonkeyPatch) 
 def test_the_login_is_sent_and_never_told(server: OneRegistry) -> None:
     server.answers["/base/schemas/ids/7"] = (401, {})
     one = Registry(server.url.replace("//", "//us%40er:pass@") + "/base/")
-    with pytest.raises(Undecodable, match="answers with status 401") as failed:
+    with pytest.raises(Undecodable, match="rejects the console's login with status 401") as failed:
         one.schema(7)
     assert server.logins == ["Basic dXNAZXI6cGFzcw=="]
     assert "pass" not in str(failed.value) + one.place
+
+
+def test_a_slow_id_holds_up_no_other(server: OneRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    for schema_id in (1, 2, 3):
+        server.answers[f"/schemas/ids/{schema_id}"] = (200, {"schema": f'"{schema_id}"'})
+    one = Registry(server.url)
+    one.schema(1)
+    is_asked, may_answer = Event(), Event()
+    really = Registry._answer
+
+    def slow(self: Registry, path: str) -> tuple[int, bytes]:
+        if "/ids/2?" in path:
+            is_asked.set()
+            assert may_answer.wait(60)
+        return really(self, path)
+
+    monkeypatch.setattr(Registry, "_answer", slow)
+    with ThreadPoolExecutor() as threads:
+        waiting = [threads.submit(one.schema, 2) for _ in range(3)]
+        assert is_asked.wait(60)
+        assert one.schema(1).text == '"1"', "a known id is answered at once"
+        assert one.schema(3).text == '"3"', "another id is asked for beside it"
+        may_answer.set()
+        assert {done.result(60).text for done in waiting} == {'"2"'}
+    asked = [path.partition("?")[0] for path in server.asked]
+    assert asked.count("/schemas/ids/2") == 1, "one request for an id"
+
+
+def test_so_many_requests_at_once(server: OneRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Registry(server.url)
+    running, most = [], []
+    all_begun = Event()
+
+    def counted(self: Registry, path: str) -> tuple[int, bytes]:
+        running.append(path)
+        most.append(len(running))
+        if len(running) == REQUESTS_AT_ONCE:
+            all_begun.set()
+        assert all_begun.wait(60)
+        running.remove(path)
+        return 200, b'{"schema": "s"}'
+
+    monkeypatch.setattr(Registry, "_answer", counted)
+    with ThreadPoolExecutor(3 * REQUESTS_AT_ONCE) as threads:
+        list(threads.map(one.schema, range(1, 3 * REQUESTS_AT_ONCE + 1)))
+    assert max(most) == REQUESTS_AT_ONCE
 
 
 @pytest.mark.parametrize(
