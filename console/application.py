@@ -1,8 +1,7 @@
 """The console as an ASGI application: from HTTP to endpoints and back.
 
-Everything that may block runs in threads, of which there are few, so a thousand tabs wait for each
-other and not for the broker. What goes wrong is one line of JSON with a status. Owns the headers by
-which browsers keep the page to itself.
+All functions that may block run in a few threads, so a thousand tabs wait for each other, and do
+not overload the broker. An error is one line of JSON with a status.
 """
 
 from __future__ import annotations
@@ -21,14 +20,12 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import (
     JSONResponse,
-    PlainTextResponse,
-    RedirectResponse,
     Response,
     StreamingResponse,
 )
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from broker.config.start_error import StartError
 from client.refusals import Refused
@@ -42,24 +39,14 @@ from console.endpoints import (
     Endpoint,
     NotHere,
 )
+from console.entrance import Entrance
 from console.events import STREAMS_MAX, Streams
-from console.gate import TOKEN, Asked, Gate
+from console.gate import Gate
 from console.page_advice import for_page
 from protocol.primitives import StringTooLong
 
 THREADS = 16
 BODY_BYTES_MAX = 16 * 1024 * 1024
-WEEK_S = 7 * 24 * 3600
-_HEADERS = {
-    "content-security-policy": (
-        "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; "
-        "form-action 'self'"
-    ),
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
 _STATUS: dict[type[Exception], int] = {
     BadAsk: 400,
     StringTooLong: 400,
@@ -72,8 +59,8 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 
 def application(console: Console, gate: Gate, endpoints: Sequence[Endpoint]) -> ASGIApp:
-    """All of it."""
-    mimetypes.add_type("text/javascript", ".js")  # a machine's own table may say otherwise
+    """Return the application, with the gate before it."""
+    mimetypes.add_type("text/javascript", ".js")  # a machine's own table may differ
     answering = _Answering(console)
     routes: list[Route | Mount] = [
         Route(one.path, answering.of(one), methods=["POST" if one.writes else "GET"])
@@ -87,13 +74,11 @@ def application(console: Console, gate: Gate, endpoints: Sequence[Endpoint]) -> 
         yield
         await to_thread.run_sync(console.close)
 
-    return Starlette(
-        routes=routes, lifespan=lifespan, middleware=[Middleware(_AtTheGate, gate=gate)]
-    )
+    return Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(Entrance, gate=gate)])
 
 
 class _Answering:
-    """Endpoints, as Starlette wants them."""
+    """The endpoints of a console as functions of Starlette's routes."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -119,13 +104,13 @@ class _Answering:
         return await to_thread.run_sync(self._answered, endpoint, ask, limiter=self._threads)
 
     def _answered(self, endpoint: Endpoint, ask: Ask) -> Response:
-        """Within a thread: large answers are written there, too."""
+        """Return the answer of an endpoint. Runs in a thread, which also writes large JSON."""
         answer = cast(Callable[[Console, Ask], object], endpoint.answer)
         try:
             found = answer(self._console, ask)
         except StartError:
             if endpoint.writes:
-                raise  # whether it was done is not known
+                raise  # the change may have been made
             found = answer(self._console, ask)  # a kept connection's broker may have died
         if isinstance(found, Download):
             return _file(found)
@@ -192,59 +177,9 @@ class _Json(JSONResponse):
 
 
 class _Page(StaticFiles):
-    """The files of the page: asked for anew each time, and sent where they have changed."""
+    """The files of the page; the browser asks for each again, and gets those that changed."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = "no-cache"
-        return response
-
-
-class _AtTheGate:
-    """Lets in whom the gate lets in, and gives a cookie to who brings the token."""
-
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app = app
-        self._gate = gate
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        response = self._instead(Request(scope))
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                named = {key for key, _ in message["headers"]}
-                message["headers"] += [
-                    (key.encode(), value.encode())
-                    for key, value in _HEADERS.items()
-                    if key.encode() not in named
-                ]
-            await send(message)
-
-        await (response or self._app)(scope, receive, with_headers)
-
-    def _instead(self, request: Request) -> Response | None:
-        """What is answered at the gate; None: the application answers."""
-        asked = Asked(
-            request.method, request.url.path, dict(request.headers), dict(request.cookies)
-        )
-        token = request.query_params.get(TOKEN)
-        if token is not None and asked.path == "/" and self._gate.is_token(token):
-            strange = self._gate.foreign(asked)
-            if strange is None:
-                return self._let_in(token)
-        refused = self._gate.refusal(asked)
-        if refused is None:
-            return None
-        if asked.path.startswith("/api/"):
-            return JSONResponse({"error": refused.reason.strip()}, refused.status)
-        return PlainTextResponse(refused.reason, refused.status)
-
-    def _let_in(self, token: str) -> Response:
-        response = RedirectResponse("/", 303)  # the token leaves the address bar
-        response.set_cookie(
-            self._gate.cookie, token, max_age=WEEK_S, httponly=True, samesite="strict"
-        )
         return response

@@ -1,15 +1,20 @@
-"""`ottla console`: words, and what they stand for. The console itself is in `server`."""
+"""The command line of `ottla console`: its options. The console itself is in `server`."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import click
 
+from broker.config.start_error import StartError
 from command.admin.decode_options import DecodeOptions, with_decode_options
 from command.admin.options import with_bootstrap_server, with_command_config
 from command.console_process import check_console_installed
 from command.help_pages.number_ranges import WholeNumber
+from command.output import echo
+from console.login.passwords import add_user
 from console.options import ConsoleOptions
 
 
@@ -47,6 +52,30 @@ from console.options import ConsoleOptions
     help="Accept requests of browsers to this host name, too, such as a proxy's; may be repeated.",
 )
 @click.option(
+    "--behind-tls",
+    is_flag=True,
+    help="Browsers reach the page only through a proxy with TLS: send them its cookie only by TLS.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take the token from FILE, so that it stays the same; the command makes a missing FILE. "
+    "The environment variable OTTLA_CONSOLE_TOKEN has a token, too. [default: a new token]",
+)
+@click.option(
+    "--password-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Let the users in FILE log in with a name and a password, instead of a token.",
+)
+@click.option(
+    "--add-user",
+    "new_user",
+    metavar="NAME",
+    help="Ask for a password, write the user NAME to the --password-file, and end.",
+)
+@click.option(
     "--allow-writes", is_flag=True, help="Let the page change the cluster, not only show it."
 )
 @with_decode_options
@@ -58,6 +87,10 @@ def console(
     port: int,
     host: str,
     allowed_hosts: tuple[str, ...],
+    behind_tls: bool,
+    token_file: Path | None,
+    password_file: Path | None,
+    new_user: str | None,
     allow_writes: bool,
     while_stdin: bool,
     decode: DecodeOptions,
@@ -72,8 +105,11 @@ def console(
     page, unless --host names another address. The page has no TLS: use a proxy with TLS for other
     machines.
     """
+    if new_user is not None:
+        _add_user(password_file, new_user)
+        return
     check_console_installed()
-    from console.server import run
+    from console.server import TOKEN_VARIABLE, run
 
     options = ConsoleOptions(
         bootstrap_server,
@@ -83,6 +119,22 @@ def console(
         host,
         port,
         allowed_hosts,
-        decode,
+        behind_tls=behind_tls,
+        token=os.environ.get(TOKEN_VARIABLE),
+        token_file=token_file,
+        password_file=password_file,
+        decode=decode,
     )
     run(options, while_stdin=while_stdin)
+
+
+def _add_user(password_file: Path | None, name: str) -> None:
+    """Read a password from the terminal or from standard input, and write the user to the file."""
+    if password_file is None:
+        raise StartError("--add-user needs --password-file, the file with the users")
+    if sys.stdin.isatty():
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    add_user(password_file, name, password)
+    echo(f"user {name} can log in to a console with --password-file {password_file}")

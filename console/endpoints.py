@@ -1,8 +1,8 @@
-"""What the page asks the console: paths, what comes with them, and what is given to who answers.
+"""The endpoints of the console: paths, the functions that answer them, and what these share.
 
-A view's module has a tuple `ENDPOINTS`; who answers is plain Python that may block, since it runs
-in a thread. `get` answers once, `stream` again and again as events, `post` changes something and is
-refused unless the console was started with --allow-writes. Knows no HTTP: `application` does.
+A view's module has a tuple `ENDPOINTS`. Its functions are plain Python that may block, since they
+run in threads. `get` answers once, `stream` with events, `post` makes a change and is rejected
+unless the console was started with --allow-writes. Knows no HTTP: `application` does.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ T = TypeVar("T")
 
 
 class BadAsk(Exception):
-    """The page, or whoever typed an address, asks for what cannot be. `str()` is one line."""
+    """A request with invalid parameters or an invalid body. `str()` is one line."""
 
 
 class NotHere(Exception):
-    """What was asked for is not known to this console. `str()` is one line."""
+    """A request for a thing that does not exist. `str()` is one line."""
 
 
 class Console:
-    """One for the process; all that endpoints share."""
+    """The objects that all endpoints of a console process share."""
 
     def __init__(self, options: ConsoleOptions, clusters: Clusters) -> None:
         self.options = options
@@ -41,11 +41,11 @@ class Console:
         self._states: dict[type, object] = {}
 
     def cluster(self) -> AbstractContextManager[ClusterClient]:
-        """A connection for this thread. Raises StartError."""
+        """Return connections to the cluster for this thread. Raises StartError."""
         return self._clusters.taken()
 
     def own_cluster(self, client_id: str) -> ClusterClient:
-        """One that is not shared, for who closes it. Raises StartError."""
+        """Return connections that are not shared; the caller closes them. Raises StartError."""
         named, config = self.options.bootstrap_server, self.options.command_config
         return ClusterClient(
             named,
@@ -56,12 +56,12 @@ class Console:
         )
 
     def addresses(self) -> list[Address]:
-        """Of brokers, to be asked in turn until one answers."""
+        """Return the addresses of brokers, to try in turn until one answers."""
         return in_turn(parse_addresses(self.options.bootstrap_server), self._clusters.known)
 
     def state(self, kind: Callable[[Console], T]) -> T:
-        """The one object of that class, made of this console when it is first asked for. Has
-        `close()` called at the end, if it has one."""
+        """Return the console's object of this class, which is made at the first call. If it has a
+        method `close`, that is called at the end of the console."""
         with self._lock:
             found = self._states.get(cast(type, kind))
             if found is None:
@@ -69,7 +69,7 @@ class Console:
             return cast(T, found)
 
     def close(self) -> None:
-        """End what states have begun, and hang up."""
+        """Close all objects of `state`, and the connections."""
         with self._lock:
             states, self._states = list(self._states.values()), {}
         for one in states:
@@ -81,13 +81,13 @@ class Console:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request: the parameters of its path and its query, and the JSON of its body."""
+    """A request: the parameters of its path and its query, and the JSON of its body."""
 
     values: Mapping[str, str]
     body: Any = None
 
     def text(self, name: str, default: str | None = None) -> str:
-        """Raises BadAsk where it is missing and has no default."""
+        """Return a parameter. Raises BadAsk if it is missing and has no default."""
         found = self.values.get(name, default)
         if found is None:
             raise BadAsk(f"{name} is missing")
@@ -101,7 +101,7 @@ class Ask:
         least: int | None = None,
         most: int | None = None,
     ) -> int:
-        """Raises BadAsk where it is none, or out of bounds."""
+        """Return a parameter as a whole number. Raises BadAsk if it is none, or out of bounds."""
         text = self.values.get(name)
         if text is None:
             if default is None:
@@ -118,7 +118,7 @@ class Ask:
         return found
 
     def flag(self, name: str) -> bool:
-        """Whether it is there and no 0 and not false."""
+        """Return whether a parameter is set, and is not 0, false or no."""
         return self.values.get(name, "0").lower() not in ("", "0", "false", "no")
 
 
@@ -131,14 +131,14 @@ class Download:
 
 
 Answer = Callable[[Console, Ask], object]
-"""Gives a dataclass of `answers`, or a Download."""
+"""A function that returns a dataclass for `answers`, or a Download."""
 Events = Callable[[Console, Ask], Iterator[object]]
-"""Gives one event after the other; None where nothing came for a second."""
+"""A function that yields events, and None after each second without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A path with its parameters in braces, and who answers."""
+    """A path with its parameters in braces, and the function that answers requests to it."""
 
     path: str
     answer: Answer | None = None
@@ -147,24 +147,24 @@ class Endpoint:
 
 
 def get(path: str, answer: Answer) -> Endpoint:
-    """Answers once, and changes nothing."""
+    """Return an endpoint that answers once and changes nothing."""
     return Endpoint(path, answer)
 
 
 def post(path: str, answer: Answer) -> Endpoint:
-    """Changes something."""
+    """Return an endpoint that makes a change."""
     return Endpoint(path, answer, writes=True)
 
 
 def stream(path: str, events: Events) -> Endpoint:
-    """Answers with events until they end or the tab is closed."""
+    """Return an endpoint that answers with events until they end or the tab is closed."""
     return Endpoint(path, events=events)
 
 
 def wall_ms() -> int:
-    """Milliseconds since 1970, as records have them."""
+    """Return the time in milliseconds since 1970, as in records."""
     return time.time_ns() // 1_000_000
 
 
 STATIC = Path(__file__).parent / "static"
-"""The page."""
+"""The folder of the page's files."""

@@ -1,7 +1,7 @@
 """Server-sent events out of a plain iterator, whose steps run in threads.
 
-At most so many at once: each holds a thread while it waits for the cluster. A tab that is gone is
-noticed at the next event or heartbeat, and the iterator is closed then. Follows the `EventSource`
+At most STREAMS_MAX at once, since each holds a thread while it waits for the cluster. If a tab is
+closed, the next event or heartbeat fails, and the iterator is closed. Follows the `EventSource`
 part of the HTML standard.
 """
 
@@ -20,7 +20,7 @@ _END = object()
 
 
 class Streams:
-    """How many are under way."""
+    """The open streams of a console."""
 
     def __init__(self) -> None:
         self._threads = CapacityLimiter(STREAMS_MAX)
@@ -28,21 +28,21 @@ class Streams:
 
     @property
     def is_full(self) -> bool:
-        """Whether one more is too many."""
+        """Whether STREAMS_MAX streams are open."""
         return self._open >= STREAMS_MAX
 
     async def sent(
         self, values: Iterator[object], explain: Callable[[Exception], str]
     ) -> AsyncIterator[bytes]:
-        """The bytes to send, until the iterator or the reader has enough. The last event is `done`,
-        or `failed` with what `explain` says of the error."""
+        """Yield the bytes to send, until the iterator ends or the tab is closed. The last event is
+        `done`, or `failed` with the text that `explain` returns for the error."""
         self._open += 1
         try:
-            yield HEARTBEAT  # headers leave at once, and the tab knows that it is heard
+            yield HEARTBEAT  # the tab gets the headers at once
             while True:
                 try:
                     value = await to_thread.run_sync(_next, values, limiter=self._threads)
-                except Exception as error:  # noqa: BLE001 - told to the tab, and logged there
+                except Exception as error:  # noqa: BLE001 - `explain` logs it
                     yield event({"error": explain(error)}, "failed")
                     return
                 if value is _END:
@@ -56,7 +56,7 @@ class Streams:
 
 
 def event(value: object, name: str | None = None) -> bytes:
-    """One, as it goes over the wire."""
+    """Return the bytes of an event."""
     head = "" if name is None else f"event: {name}\n"
     return f"{head}data: {to_json(value)}\n\n".encode()
 

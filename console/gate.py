@@ -1,31 +1,30 @@
-"""Who may ask the console: the browser of who started it, and no page of another site in it.
+"""The rules by which a console rejects requests that do not come from its own logged-in page.
 
-A page that the same browser shows can send requests to loopback. Four things keep it out: the token
-of the printed link, kept in a cookie that goes along with requests of this site alone; `Host`, so
-that a name that was made to point here (DNS rebinding) is refused; `Origin` and `Sec-Fetch-Site`;
-and, for writes, JSON, which no form can send. Pure: decides from a request's words.
+A page of another site in the same browser can send requests to loopback. Four things keep it out:
+the cookie of the login, which goes along with requests of this site alone; `Host`, so a name that
+an attacker made to point here (DNS rebinding) is rejected; `Origin` and `Sec-Fetch-Site`; and, for
+writes, JSON, which no form can send. Pure: decides from a request's words.
 
 Follows the Fetch Metadata and Cookie (RFC 6265bis, SameSite) rules that browsers keep.
 """
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from console.login.logins import Login
 from protocol.ip_address import canonical_address
 
-TOKEN = "token"
-"""Of the printed link's query."""
 _READS = ("GET", "HEAD")
-_NOT_OPENED = "open the link that ottla console printed: it contains the token\n"
+_NOT_LOGGED_IN = "log in to the console: reload the page\n"
+_FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A status of HTTP, and one line."""
+    """The HTTP status of a rejected request, and the reason in one line."""
 
     status: int
     reason: str
@@ -33,7 +32,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is known of a request. Names of headers are lower case."""
+    """The words of a request by which the gate decides. Names of headers are in lower case."""
 
     method: str
     path: str
@@ -42,18 +41,21 @@ class Asked:
 
 
 class Gate:
-    """Of one console."""
+    """The gate of a console; `login` knows the cookies of logged-in browsers."""
 
     def __init__(
         self,
-        token: str,
+        login: Login,
         port: int,
         *,
         host: str = "127.0.0.1",
         allowed_hosts: tuple[str, ...] = (),
         allow_writes: bool = False,
+        behind_tls: bool = False,
     ) -> None:
-        self._token = token.encode()
+        """`behind_tls`: browsers reach the console only through a proxy with TLS."""
+        self.login = login
+        self._behind_tls = behind_tls
         self._port = port
         self._allow_writes = allow_writes
         home = ("localhost", "127.0.0.1", "::1", host.lower())
@@ -61,19 +63,35 @@ class Gate:
         self._allowed = tuple(canonical_address(one.lower()) for one in allowed_hosts)
         self._is_open = not is_loopback(host)
         self.cookie = f"ottla_console_{port}"
-        """Its name: cookies do not tell ports of a host apart."""
-
-    def is_token(self, text: str) -> bool:
-        """Whether that is the one of the link."""
-        return hmac.compare_digest(text.encode("utf-8", "replace"), self._token)
+        """The name of the cookie, with the port: browsers share cookies among ports of a host."""
 
     def refusal(self, asked: Asked) -> Refusal | None:
-        """Why a request is not answered; None: it is."""
+        """Return why a request is rejected; None if the application answers it."""
         return self._strange(asked) or self._unknown(asked) or self._write(asked)
 
     def foreign(self, asked: Asked) -> Refusal | None:
-        """The same for who brings the token itself: only where the request comes from."""
+        """Return why a request is rejected whether or not its browser is logged in."""
         return self._strange(asked)
+
+    def form_refusal(self, asked: Asked) -> Refusal | None:
+        """Return why the form of a login or logout is rejected. It must come from the own page, so
+        a page of another site can log no browser in or out."""
+        strange = self._strange(asked)
+        if strange is not None:
+            return strange
+        kind = asked.headers.get("content-type", "").partition(";")[0].strip().lower()
+        site = asked.headers.get("sec-fetch-site", "same-origin")
+        if kind != _FORM or "origin" not in asked.headers or site != "same-origin":
+            return Refusal(403, "this console accepts logins only from its own page\n")
+        return None
+
+    def is_secure(self, asked: Asked) -> bool:
+        """Return whether the browser sent a request with TLS: to a proxy whose name is allowed."""
+        if self._behind_tls:
+            return True
+        name, _ = _split(asked.headers.get("host", ""))
+        is_https = asked.headers.get("x-forwarded-proto", "").strip().lower() == "https"
+        return is_https and name in self._allowed
 
     def _strange(self, asked: Asked) -> Refusal | None:
         host = asked.headers.get("host", "")
@@ -90,9 +108,9 @@ class Gate:
         return None
 
     def _unknown(self, asked: Asked) -> Refusal | None:
-        if self.is_token(asked.cookies.get(self.cookie, "")):
+        if self.login.is_valid(asked.cookies.get(self.cookie, "")):
             return None
-        return Refusal(401, _NOT_OPENED)
+        return Refusal(401, _NOT_LOGGED_IN)
 
     def _write(self, asked: Asked) -> Refusal | None:
         if asked.method in _READS:
@@ -115,7 +133,7 @@ class Gate:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches it."""
+    """Return whether only this machine can reach the address."""
     if host == "localhost":
         return True
     try:
@@ -125,7 +143,8 @@ def is_loopback(host: str) -> bool:
 
 
 def _is_address(name: str) -> bool:
-    """A name can be made to point anywhere, an address is what it is."""
+    """Return whether this is an IP address. An attacker can make a name point here, but no
+    address."""
     try:
         ip_address(name)
     except ValueError:
@@ -134,7 +153,8 @@ def _is_address(name: str) -> bool:
 
 
 def _split(host: str) -> tuple[str, str]:
-    """Name in lower case, of an address its canonical spelling without brackets, and port."""
+    """Return the name in lower case, an address in its canonical spelling without brackets; and
+    the port."""
     name, colon, port = host.rpartition(":")
     if not colon or host.endswith("]"):
         name, port = host, "80"  # which browsers leave out

@@ -1,4 +1,4 @@
-"""What a console was started with: where it connects, who may reach it, what explains values."""
+"""The options of a console: its cluster, its address, its login, and the schemas of values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from command.admin.decode_options import DecodeOptions
 
 @dataclass(frozen=True, slots=True)
 class ConsoleOptions:
-    """As `ottla console` was given them."""
+    """The options of `ottla console`."""
 
     bootstrap_server: str
     command_config: str | None = None
@@ -21,5 +21,13 @@ class ConsoleOptions:
     port: int = 8080
     """0: one that is free."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names by which browsers may reach it, beside those of this machine."""
+    """Names by which browsers may reach it, besides those of this machine."""
+    behind_tls: bool = False
+    """Whether browsers reach the console only through a proxy with TLS."""
+    token: str | None = None
+    """The token of the login. Without it, without a token file and without a password file, the
+    console makes a token at each start."""
+    token_file: Path | None = None
+    password_file: Path | None = None
+    """The users who log in with a name and a password instead of a token."""
     decode: DecodeOptions = field(default_factory=DecodeOptions)

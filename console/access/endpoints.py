@@ -1,7 +1,7 @@
-"""What the page asks about access: users, ACLs, delegation tokens, quotas, and to change them.
+"""The endpoints of access: users, ACLs, delegation tokens and quotas, and changes of them.
 
-Each part that the cluster does not serve, or the login may not see, is told in its place. Passwords
-come in once, are salted and hashed, and stay nowhere.
+A part that the cluster does not serve, or that the login may not see, has the reason instead of its
+rows. A password of a request is salted and hashed, and kept nowhere.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Part = tuple[str, ApiKey, Sequence[str], Callable[[ClusterClient], Found]]
 
 @dataclass(frozen=True, slots=True)
 class AccessRows:
-    """A part that may be seen: so many rows have the word, of so many."""
+    """A part with its first rows. `count` rows contain the word of the search, `of` there are."""
 
     columns: Sequence[str]
     rows: Found
@@ -44,7 +44,7 @@ class AccessRows:
 
 @dataclass(frozen=True, slots=True)
 class NoAccessRows:
-    """A part that cannot be seen, and why."""
+    """A part without rows, and the reason."""
 
     absent: str
 
@@ -54,7 +54,7 @@ AccessPart = AccessRows | NoAccessRows
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may log in and do what."""
+    """The users of a cluster, their rights and quotas, and the choices of the forms."""
 
     users: AccessPart
     acls: AccessPart
@@ -65,13 +65,13 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done, in a sentence."""
+    """A change that was made, as a sentence."""
 
     done: str
 
 
 def _show(console: Console, ask: Ask) -> Access:
-    """Return each part; `q`: rows with that word."""
+    """Return each part; with `q` only the rows that contain this text."""
     word = ask.text("q", "").lower()
     with console.cluster() as cluster:
         parts = {
@@ -114,7 +114,7 @@ def _quotas(cluster: ClusterClient) -> Found:
 
 
 def _tokens(cluster: ClusterClient) -> Found:
-    """Their secrets stay where they are."""
+    """Return the delegation tokens without their secrets."""
     answer = cluster.call(
         DescribeDelegationTokenRequest(owners=None), DescribeDelegationTokenResponse
     )

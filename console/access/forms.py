@@ -1,7 +1,6 @@
-"""What somebody filled in to make or remove an ACL, a user or a quota, as values; or what is wrong
-with it in one line.
+"""The fields of the forms for ACLs, users and quotas as values, or their error in one line.
 
-Pure. Follows KIP-140 and KIP-290 for which operations a resource knows.
+Pure. Follows KIP-140 and KIP-290 for the operations of a resource.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ T = TypeVar("T")
 
 
 class NewPassword(NamedTuple):
-    """A user, by what they log in, and with what."""
+    """A user's new password, with the mechanism and the iterations of its hash."""
 
     user: str
     mechanism: ScramMechanism
@@ -43,7 +42,7 @@ class NewPassword(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccessChoices:
-    """What there is to choose from: operations by resource, and the bounds of iterations."""
+    """The choices of the forms: operations by resource, and the bounds of iterations."""
 
     operations: dict[str, list[str]]
     patterns: list[str]
@@ -53,7 +52,7 @@ class AccessChoices:
 
 
 def choices() -> AccessChoices:
-    """Return what a form offers."""
+    """Return the choices of the forms."""
     operations = {
         name: ["ALL", *(one.name for one in OPERATIONS_OF[resource])]
         for name, resource in RESOURCES.items()
@@ -68,7 +67,7 @@ def choices() -> AccessChoices:
 
 
 def acl_of(body: object) -> Acl:
-    """Raises BadAsk."""
+    """Return the ACL in a request's body. Raises BadAsk."""
     fields = _texts(body)
     resource = _chosen(fields, "resource", RESOURCES)
     name = CLUSTER_NAME if resource == Resource.CLUSTER else fields.get("name", "")
@@ -100,7 +99,7 @@ def acl_of(body: object) -> Acl:
 
 
 def password_of(body: object) -> NewPassword:
-    """Raises BadAsk."""
+    """Return the new password in a request's body. Raises BadAsk."""
     fields = _texts(body)
     user, mechanism = user_of(body)
     password = fields.get("password", "")
@@ -116,7 +115,7 @@ def password_of(body: object) -> NewPassword:
 
 
 def user_of(body: object) -> tuple[str, ScramMechanism]:
-    """Raises BadAsk."""
+    """Return the user and the mechanism in a request's body. Raises BadAsk."""
     fields = _texts(body)
     user = fields.get("user", "")
     if not user:
@@ -125,7 +124,7 @@ def user_of(body: object) -> tuple[str, ScramMechanism]:
 
 
 def quota_of(body: object) -> tuple[Entity, dict[str, float], list[str]]:
-    """Whose, what is set and what removed. Raises BadAsk."""
+    """Return the entity of quotas, the new quotas and the removed ones. Raises BadAsk."""
     fields = body if isinstance(body, dict) else {}
     names = {kind: fields.get(kind) or None for kind in (USER, CLIENT_ID, IP)}
     values, removed = fields.get("set") or {}, fields.get("unset") or []

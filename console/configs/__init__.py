@@ -1,1 +1,1 @@
-"""Configs in the console: values, where they come from, what they mean; changed on request."""
+"""Configs in the console: their values, sources and documentation, and changes of them."""

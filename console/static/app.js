@@ -107,8 +107,15 @@ function Side({ here, isOpen, about }) {
       ${about && html`<span>${about.bootstrap}${about.writes ? "" : " · read only"}</span>`}
       <span>All times are in ${zone()}</span>
       <${Theme} />
+      <button type="button" class="plain" onClick=${logOut}>Log out</button>
     </div>
   </nav>`;
+}
+
+/** End the login of this browser, and show the page of the login. */
+async function logOut() {
+  await fetch("/logout", { method: "POST", body: new URLSearchParams(), redirect: "manual" });
+  location.reload();
 }
 
 function Theme() {

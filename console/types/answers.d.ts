@@ -33,7 +33,7 @@ declare namespace Answer {
     local: string[];
   }
 
-  /** Who may log in and do what. */
+  /** The users of a cluster, their rights and quotas, and the choices of the forms. */
   interface Access {
     users: AccessRows | NoAccessRows;
     acls: AccessRows | NoAccessRows;
@@ -42,7 +42,7 @@ declare namespace Answer {
     choices: AccessChoices;
   }
 
-  /** What there is to choose from: operations by resource, and the bounds of iterations. */
+  /** The choices of the forms: operations by resource, and the bounds of iterations. */
   interface AccessChoices {
     operations: Record<string, string[]>;
     patterns: string[];
@@ -51,7 +51,7 @@ declare namespace Answer {
     iterations: [number, number];
   }
 
-  /** A part that may be seen: so many rows have the word, of so many. */
+  /** A part with its first rows. `count` rows contain the word of the search, `of` there are. */
   interface AccessRows {
     columns: string[];
     rows: unknown[][];
@@ -322,7 +322,7 @@ declare namespace Answer {
     node: number;
   }
 
-  /** What was done, in a sentence. */
+  /** A change that was made, as a sentence. */
   interface Done {
     done: string;
   }
@@ -676,7 +676,7 @@ declare namespace Answer {
     new: number;
   }
 
-  /** A part that cannot be seen, and why. */
+  /** A part without rows, and the reason. */
   interface NoAccessRows {
     absent: string;
   }

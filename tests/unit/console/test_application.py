@@ -25,6 +25,7 @@ from console.endpoints import (
     stream,
 )
 from console.gate import Gate
+from console.login.logins import TokenLogin
 from console.options import ConsoleOptions
 from protocol.primitives import StringTooLong
 
@@ -38,7 +39,7 @@ class NoClusters:
 
 def client_of(*endpoints: Endpoint, allow_writes: bool = False) -> TestClient:
     console = Console(ConsoleOptions("localhost:9092"), cast(Clusters, NoClusters()))
-    gate = Gate("secret", 8080, allow_writes=allow_writes)
+    gate = Gate(TokenLogin("secret"), 8080, allow_writes=allow_writes)
     client = TestClient(application(console, gate, endpoints), base_url=HOST)
     client.cookies.set("ottla_console_8080", "secret")
     return client

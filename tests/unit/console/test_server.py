@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from broker.config.start_error import StartError
+from console.login.passwords import add_user
 from console.options import ConsoleOptions
-from console.server import link, listening_at, run
+from console.server import exposure_warning, link, listening_at, login_of, run
 from tests.tools.ports import free_port
 
 
@@ -25,6 +28,48 @@ from tests.tools.ports import free_port
 )
 def test_the_link_can_be_opened_on_this_machine(host: str, shown: str) -> None:
     assert link(host, 8080, "t") == f"http://{shown}:8080/?token=t"
+
+
+def test_only_a_token_that_was_just_made_is_in_the_link(tmp_path: Path) -> None:
+    made, where = login_of(ConsoleOptions("b"))
+    assert where.token is not None
+    assert made.is_valid(where.token)
+    assert link("127.0.0.1", 8080, None) == "http://127.0.0.1:8080/"
+
+    path = tmp_path / "token"
+    login, where = login_of(ConsoleOptions("b", token_file=path))
+    assert login.is_valid(path.read_text().strip())
+    assert where == (None, f"log in to the console with the token in {path}")
+
+    login, where = login_of(ConsoleOptions("b", token="a-token-of-a-variable"))
+    assert login.is_valid("a-token-of-a-variable")
+    assert where == (None, "log in to the console with OTTLA_CONSOLE_TOKEN")
+    with pytest.raises(StartError, match="^OTTLA_CONSOLE_TOKEN must have"):
+        login_of(ConsoleOptions("b", token="short"))
+
+    users = tmp_path / "users"
+    add_user(users, "anna", "correct horse")
+    login, where = login_of(ConsoleOptions("b", password_file=users))
+    assert login.fields == ("user", "password")
+    assert where == (None, f"log in to the console as a user of {users}")
+    with pytest.raises(StartError, match="leave one out"):
+        login_of(ConsoleOptions("b", password_file=users, token_file=path))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"host": "127.0.0.1", "allow_writes": True}, None),
+        ({"host": "0.0.0.0", "behind_tls": True, "allow_writes": True}, None),
+        ({"host": "0.0.0.0"}, "can read its logins and records: put a proxy"),
+        ({"host": "0.0.0.0", "allow_writes": True}, "and records and change the cluster: put"),
+    ],
+)
+def test_a_console_that_others_can_reach_without_tls_warns(
+    options: dict[str, Any], words: str | None
+) -> None:
+    warning = exposure_warning(ConsoleOptions("b", **options))
+    assert (warning is None) if words is None else (words in str(warning))
 
 
 def test_a_port_that_is_taken_is_told() -> None:
