@@ -6,7 +6,6 @@ not overload the broker. An error is one line of JSON with a status.
 
 from __future__ import annotations
 
-import json
 import logging
 import mimetypes
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -17,7 +16,7 @@ from urllib.parse import quote
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import (
     JSONResponse,
     Response,
@@ -30,6 +29,7 @@ from starlette.types import ASGIApp, Scope
 from broker.config.start_error import StartError
 from client.refusals import Refused
 from console.answers import to_json
+from console.bodies import body_of
 from console.endpoints import (
     STATIC,
     Ask,
@@ -47,6 +47,8 @@ from protocol.primitives import StringTooLong
 
 THREADS = 16
 BODY_BYTES_MAX = 16 * 1024 * 1024
+_CLIENT_CLOSED = 499
+"""The status that proxies log for a client that closed its connection."""
 _STATUS: dict[type[Exception], int] = {
     BadAsk: 400,
     StringTooLong: 400,
@@ -93,6 +95,8 @@ class _Answering:
                     return self._stream(endpoint.events(self._console, ask))
                 assert endpoint.answer is not None
                 return await self._once(endpoint, ask)
+            except ClientDisconnect:
+                return Response(status_code=_CLIENT_CLOSED)  # which nothing reads
             except Exception as error:  # noqa: BLE001 - the one place that catches
                 return _failed(error)
 
@@ -137,10 +141,7 @@ async def _ask_of(request: Request, *, with_body: bool) -> Ask:
         data += piece
         if len(data) > BODY_BYTES_MAX:
             raise BadAsk(f"the request is larger than {BODY_BYTES_MAX >> 20} MiB")
-    try:
-        return Ask(values, json.loads(data) if data else None)
-    except ValueError:
-        raise BadAsk("the request is not JSON") from None
+    return Ask(values, body_of(data) if data else None)
 
 
 def _in_words(error: Exception) -> str:

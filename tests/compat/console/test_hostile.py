@@ -1,8 +1,9 @@
-"""Who is not let in, and what a thousand of those who are may cost. Over HTTP alone."""
+"""Requests of strangers and other pages, hostile inputs, and a thousand tabs. Over HTTP alone."""
 
 from __future__ import annotations
 
 import http.client
+import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,18 +21,26 @@ ALLOWED_HOST = "console.example"
 
 @pytest.fixture(scope="module")
 def link(broker: str) -> Iterator[str]:
-    with running_console(broker, ["--allow-host", ALLOWED_HOST]) as running:
+    with running_console(broker, ["--allow-host", ALLOWED_HOST, "--allow-writes"]) as running:
         yield running
 
 
 def asked(
-    link: str, path: str, headers: dict[str, str] | None = None, *, with_token: bool = True
+    link: str,
+    path: str,
+    headers: dict[str, str] | None = None,
+    *,
+    body: bytes | None = None,
+    with_token: bool = True,
 ) -> http.client.HTTPResponse:
     place = urlsplit(link)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=90)
     token = place.query.partition("=")[2]
     cookie = {"cookie": f"ottla_console_{place.port}={token}"} if with_token else {}
-    connection.request("GET", path, headers=cookie | (headers or {}))
+    if body is not None:
+        cookie |= {"origin": f"http://{place.netloc}", "content-type": "application/json"}
+    method = "GET" if body is None else "POST"
+    connection.request(method, path, body, headers=cookie | (headers or {}))
     answer = connection.getresponse()
     answer.read_all = answer.read()  # type: ignore[attr-defined]
     connection.close()
@@ -47,6 +56,26 @@ def test_other_pages_names_and_strangers_are_refused(link: str) -> None:
     assert asked(link, "/api/about", {"sec-fetch-site": "cross-site"}).status == 403
     assert asked(link, "/api/about", {"host": f"evil.example:{port}"}).status == 421
     assert asked(link, "/api/about", {"host": ALLOWED_HOST}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/topics", b"[" * 200_000 + b"]" * 200_000),
+        ("/api/topics/t/messages", b'{"value": "v", "partition": 1e400}'),
+        ("/api/group/reset", b'{"group": "g", "moves": [{"partition": 1e400}]}'),
+        ("/api/topics", b'{"name": "' + b"x" * 70_000 + b'"}'),
+        ("/api/topics/" + "x" * 40_000, None),
+        ("/api/topics/t/messages?partition=0&from=@9999999999999999999999", None),
+        ("/api/topics/t/messages?from=9999999999999999999999", None),
+    ],
+)
+def test_hostile_inputs_are_rejected_in_one_line(link: str, path: str, body: bytes | None) -> None:
+    answer = asked(link, path, body=body)
+    error = json.loads(answer.read_all)["error"]  # type: ignore[attr-defined]
+    assert answer.status in (400, 409), error
+    assert "\n" not in error
+    assert answer.getheader("cache-control") == "no-store"
 
 
 def test_a_thousand_tabs_are_served_or_told_and_the_console_lives(link: str) -> None:

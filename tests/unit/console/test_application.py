@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from starlette.testclient import TestClient
@@ -104,6 +105,39 @@ def test_a_fault_of_ours_is_logged_and_not_shown(caplog: pytest.LogCaptureFixtur
     assert answer.status_code == 500
     assert answer.json() == {"error": "the console failed: see the stack trace in its log"}
     assert "ValueError: inside" in caplog.text
+
+
+def test_a_client_that_leaves_in_the_middle_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    app = application(
+        Console(ConsoleOptions("localhost:9092"), cast(Clusters, NoClusters())),
+        Gate(TokenLogin("secret"), 8080, allow_writes=True),
+        [post("/api/it", lambda console, ask: "done")],
+    )
+    headers = {
+        "host": "localhost:8080",
+        "origin": HOST,
+        "content-type": "application/json",
+        "cookie": "ottla_console_8080=secret",
+    }
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/it",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 499
+    assert caplog.text == ""
 
 
 def test_a_question_is_asked_again_where_the_kept_connection_was_dead() -> None:
