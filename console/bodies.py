@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 from console.endpoints import BadAsk
 
@@ -12,7 +11,7 @@ NESTING_MAX = 200
 """The levels of objects and lists in a body; the deepest form of the page has three."""
 
 
-def body_of(data: bytes) -> Any:
+def body_of(data: bytes) -> object:
     """Return the value of a JSON text. Raises BadAsk, also for a number that is not finite and for
     more than NESTING_MAX levels."""
     try:
@@ -32,7 +31,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def _check_nesting(body: Any) -> None:
+def _check_nesting(body: object) -> None:
     level = [body]
     for _ in range(NESTING_MAX):
         level = [

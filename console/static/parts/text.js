@@ -5,9 +5,11 @@ import { html } from "../vendor/preact.js";
 
 // Control characters, marks that turn the direction of writing, characters without a width, and
 // halves of characters.
-const UNSEEN =
-  // oxlint-disable-next-line no-control-regex -- these characters are looked for
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]/u;
+const UNSEEN = new RegExp(
+  "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f" +
+    "\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb\\ud800-\\udfff]",
+  "u",
+);
 const PICTURE = "\\p{Extended_Pictographic}[\\u{1f3fb}-\\u{1f3ff}\\ufe0f]*";
 // An emoji of several joined ones, such as a family; or any other character.
 const SIGNS = new RegExp(`${PICTURE}(?:\\u200d${PICTURE})+|[^]`, "gu");

@@ -41,8 +41,8 @@ export function Part({ name, data, decoded, about, whenNull, file }) {
     ${
       shown.cut &&
       html`<p class="quiet">
-        Only the first ${bytes(bytesOf(shown).length)} of ${bytes(data.size)} are shown, without JSON.
-        <a href=${file} download>Save all</a>
+        Only the first ${bytes(bytesOf(shown).length)} of ${bytes(data.size)} are shown, without
+        JSON. <a href=${file} download>Save all</a>
       </p>`
     }
   </section>`;
@@ -71,7 +71,8 @@ function WholeText({ text }) {
   const [isWhole, setWhole] = useState(false);
   if (text === "") return html`<span class="null">empty</span>`;
   const isLong = !isWhole && text.length > TEXT_SHOWN;
-  return html`<pre class="text"><${Text} value=${isLong ? text.slice(0, TEXT_SHOWN) : text} /></pre>
+  const shown = isLong ? text.slice(0, TEXT_SHOWN) : text;
+  return html`<pre class="text"><${Text} value=${shown} /></pre>
     ${
       isLong &&
       html`<button type="button" onClick=${() => setWhole(true)}>
