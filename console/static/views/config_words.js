@@ -28,7 +28,7 @@ export function inWords(key, value) {
   const unit = UNITS_MS.find(([form]) => form.test(key));
   if (unit && number > 0) {
     const words = duration(number * unit[1]);
-    return words === `${value} ms` ? null : words;
+    return words.startsWith(`${value} `) ? null : words;
   }
   if (/[._]bytes$/.test(key) && number >= 1024) return bytes(number);
   return number >= 10_000 ? count(number) : null;

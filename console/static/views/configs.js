@@ -181,7 +181,7 @@ function Row({ one, kind, writes, onEdit }) {
       ${
         one.secret
           ? html`<span class="quiet">hidden (secret)</span>`
-          : html`<code><${Shown} name=${one.key} value=${one.value} /></code>`
+          : html`<${Shown} name=${one.key} value=${one.value} />`
       }
     </div>
     <div class="config-source">
@@ -227,5 +227,7 @@ function Shown({ name, value }) {
   if (value === null) return html`<span class="quiet">none</span>`;
   if (value === "") return html`<span class="quiet">empty</span>`;
   const words = inWords(name, value);
-  return html`<${Text} value=${value} />${words && html` <span class="quiet">${words}</span>`}`;
+  return html`<code><${Text} value=${value} /></code>${
+    words && html` <span class="quiet">${words}</span>`
+  }`;
 }

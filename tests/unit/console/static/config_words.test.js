@@ -7,6 +7,7 @@ for (const [key, value, words] of [
   ["retention.ms", "604800000", "7 d"],
   ["retention.ms", "-1", "no limit"],
   ["retention.ms", "1", null],
+  ["quota.window.size.seconds", "1", null],
   ["segment.bytes", "1073741824", "1 GiB"],
   ["retention.bytes", "-1", "no limit"],
   ["segment.bytes", "100", null],
