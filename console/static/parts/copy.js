@@ -90,6 +90,11 @@ async function toClipboard(text) {
 function Selected({ text, onClose }) {
   const area = useRef(null);
   const [isCopied, setCopied] = useState(false);
+  /** Copy the exact text: a text field drops each \r. @param {ClipboardEvent} event */
+  function copy(event) {
+    event.clipboardData?.setData("text/plain", text);
+    event.preventDefault();
+  }
   useEffect(() => {
     area.current.select();
     setCopied(document.execCommand("copy"));
@@ -99,6 +104,7 @@ function Selected({ text, onClose }) {
     <p class="quiet">
       ${isCopied ? "The text is in the clipboard." : "The text is selected: press Ctrl+C or ⌘C."}
     </p>
-    <textarea ref=${area} readonly rows="8" aria-label="Text to copy" value=${text}></textarea>
+    <textarea ref=${area} readonly rows="8" aria-label="Text to copy" onCopy=${copy}
+        value=${text}></textarea>
   <//>`;
 }

@@ -148,6 +148,22 @@ def test_an_opened_record_is_shown_as_it_is(tab: Tab, topic: str) -> None:
     shown.get_by_text("a tombstone").wait_for()
 
 
+def test_without_the_clipboard_of_https_a_selected_text_is_copied(tab: Tab, topic: str) -> None:
+    shown = opened(tab, 2)
+    command = copied(tab, shown, "Record as JSON")
+    headers = copied(tab, shown, "Headers as JSON")
+    tab.page.evaluate(
+        "window.read = navigator.clipboard.readText.bind(navigator.clipboard);"
+        "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
+    )
+    shown.locator("summary", has_text="Copy").click()
+    shown.get_by_role("button", name="Record as JSON").click()
+    dialog = tab.page.get_by_role("dialog", name="Copied")
+    dialog.wait_for()
+    assert dialog.get_by_label("Text to copy").input_value() == command
+    assert tab.page.evaluate("read()") == command != headers
+
+
 @pytest.mark.parametrize("offset", range(len(RECORDS)))
 def test_what_is_copied_makes_the_same_record(
     tab: Tab, topic: str, bootstrap: str, offset: int
