@@ -107,26 +107,30 @@ class Entrance:
 
     async def _log_in(self, request: Request, asked: Asked) -> Response:
         """Answer the login form: with the cookie, or with the form and an error."""
-        fields = self._gate.login.fields
-        address = request.client.host if request.client else ""
-        wait_s = math.ceil(self._failed.wait_s(address, self._clock()))
-        if wait_s > 0:
-            page = login_page(fields, f"Too many failed logins: wait {wait_s} seconds.")
-            return _page(page, 429, {"retry-after": str(wait_s)})
         try:
             form = await _form_of(request)
         except ClientDisconnect:
             return Response(status_code=400)
         if form is None:
             return PlainTextResponse("the form is too large\n", 413)
+        address = request.client.host if request.client else ""
         if self._hashing is None:
             self._hashing = CapacityLimiter(HASHES_AT_ONCE)
-        cookie = await to_thread.run_sync(self._gate.login.cookie_of, form, limiter=self._hashing)
-        if cookie is not None:
-            return self._welcome(asked, cookie)
-        self._failed.add(address, self._clock())
-        wrong = _WRONG[TOKEN in fields]
-        return _page(login_page(fields, wrong, form.get(USER, "")), 401)
+        async with self._hashing:  # also the check: many logins at once do not pass it together
+            wait_s = math.ceil(self._failed.wait_s(address, self._clock()))
+            if wait_s > 0:
+                return self._too_many(wait_s)
+            cookie = await to_thread.run_sync(self._gate.login.cookie_of, form)
+            if cookie is not None:
+                return self._welcome(asked, cookie)
+            self._failed.add(address, self._clock())
+        fields = self._gate.login.fields
+        return _page(login_page(fields, _WRONG[TOKEN in fields], form.get(USER, "")), 401)
+
+    def _too_many(self, wait_s: int) -> Response:
+        words = f"Too many failed logins: wait {wait_s} seconds."
+        page = login_page(self._gate.login.fields, words)
+        return _page(page, 429, {"retry-after": str(wait_s)})
 
     def _welcome(self, asked: Asked, cookie: str) -> Response:
         """Return the redirect to the page, which sets the cookie; a token leaves the address."""

@@ -1,5 +1,5 @@
 // @ts-check
-// Who may come in, what they may do, and how much: users, ACLs, quotas, tokens.
+// The users of a cluster, their rights and quotas, and delegation tokens.
 
 import { html, useState } from "../vendor/preact.js";
 import { useAddressState } from "../address.js";
@@ -29,7 +29,7 @@ export function Access({ about }) {
   const { data, error, again } = useGet(path("/api/access", { q: word }));
   const [dialog, setDialog] = useState(null);
   const [said, setSaid] = useState(null);
-  function done(words) {
+  function changed(words) {
     setSaid(words);
     setDialog(null);
     again();
@@ -60,23 +60,23 @@ export function Access({ about }) {
     ${
       data &&
       dialog?.kind === "acl" &&
-      html`<${NewAcl} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`
+      html`<${NewAcl} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${changed} />`
     }
     ${
       data &&
       dialog?.kind === "user" &&
-      html`<${NewUser} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`
+      html`<${NewUser} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${changed} />`
     }
     ${
       dialog?.kind === "quota" &&
-      html`<${NewQuota} onClose=${() => setDialog(null)} onDone=${done} />`
+      html`<${NewQuota} onClose=${() => setDialog(null)} onDone=${changed} />`
     }
     ${
       dialog?.remove &&
       html`<${Confirm} title="Confirm the removal" action="Remove" danger
           onClose=${() => setDialog(null)} onConfirm=${async () => {
             const [where, body] = dialog.remove;
-            done((await post(where, body)).done);
+            changed((await post(where, body)).done);
           }}><p>${dialog.words}</p><//>`
     }
   <//>`;

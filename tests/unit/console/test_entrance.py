@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,6 +12,7 @@ from starlette.testclient import TestClient
 from console.application import application
 from console.clusters import Clusters
 from console.endpoints import Console, get
+from console.entrance import HASHES_AT_ONCE
 from console.gate import Gate
 from console.login.attempts import FAILURES_MAX
 from console.login.logins import Login, PasswordLogin, TokenLogin
@@ -30,6 +32,20 @@ def client_of(login: Login, base_url: str = PLACE, *, behind_tls: bool = False) 
     return TestClient(
         application(console, gate, [endpoint]), base_url=base_url, follow_redirects=False
     )
+
+
+def form_scope() -> dict[str, Any]:
+    """Return the ASGI scope of the login form that the own page sends."""
+    kind = "application/x-www-form-urlencoded"
+    headers = OWN | {"host": "localhost:8080", "content-type": kind}
+    return {
+        "type": "http",
+        "method": "POST",
+        "path": "/login",
+        "query_string": b"",
+        "client": ("127.0.0.1", 50_000),
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
 
 
 @pytest.fixture
@@ -116,6 +132,30 @@ def test_too_many_failed_logins_and_a_form_that_is_too_large() -> None:
     assert "Too many failed logins: wait" in answer.text
     client.cookies.set(COOKIE, "secret")
     assert client.get("/api/it").status_code == 200, "browsers that are logged in stay so"
+
+
+def test_logins_that_come_at_once_do_not_pass_the_limit_together() -> None:
+    gate = Gate(TokenLogin("secret"), 8080)
+    app = application(Console(ConsoleOptions("localhost:9092"), cast(Clusters, None)), gate, [])
+
+    async def guess(number: int) -> int:
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"token=%d" % number}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app(form_scope(), receive, send)
+        return int(sent[0]["status"])
+
+    async def guess_at_once() -> list[int]:
+        return await asyncio.gather(*map(guess, range(5 * FAILURES_MAX)))
+
+    statuses = asyncio.run(guess_at_once())
+    assert FAILURES_MAX <= statuses.count(401) < FAILURES_MAX + HASHES_AT_ONCE
+    assert statuses.count(429) == len(statuses) - statuses.count(401)
 
 
 def test_behind_tls_the_cookie_is_sent_by_tls_only() -> None:
