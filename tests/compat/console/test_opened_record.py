@@ -58,7 +58,8 @@ KCAT_CANNOT = {
 @pytest.fixture(scope="module")
 def topic(bootstrap: str) -> str:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(TOPIC, 2, 1)])[TOPIC].result(60)
+    for made in admin.create_topics([NewTopic(TOPIC, 2, 1), NewTopic("copies", 1, 1)]).values():
+        made.result(60)
     producer = Producer({"bootstrap.servers": bootstrap})
     for record in RECORDS:
         producer.produce(TOPIC, record.value, record.key, PARTITION, headers=record.headers)
@@ -191,6 +192,32 @@ def test_what_is_copied_makes_the_same_record(
     if shutil.which("kcat") is not None:
         _run(command)
         assert newest(bootstrap) == record
+
+
+def test_a_record_that_is_edited_and_sent_again_keeps_the_rest(
+    tab: Tab, topic: str, bootstrap: str
+) -> None:
+    record = RECORDS[3]
+    assert record.value is not None
+    shown = opened(tab, 3)
+    shown.get_by_role("button", name="Send again").click()
+    dialog = tab.page.get_by_role("dialog")
+    assert dialog.get_by_label("Format of Value").input_value() == "escaped"
+    dialog.get_by_label("Value", exact=True).press_sequentially("!")
+    dialog.get_by_label("Timestamp").select_option("record")
+    dialog.get_by_label("Topic").press("Enter")
+    dialog.wait_for(state="detached")
+    kept = newest(bootstrap)
+    assert sorted(kept.value or b"") == sorted(record.value + b"!")
+    assert (kept.value or b"").replace(b"!", b"") == record.value
+    assert (kept.key, kept.headers) == (record.key, record.headers)
+
+    shown.get_by_role("button", name="Send again").click()
+    dialog.get_by_label("Topic").fill("copies")
+    dialog.get_by_label("Topic").press("Enter")
+    dialog.wait_for(state="detached")
+    tab.page.get_by_role("heading", name="copies", level=1).wait_for()
+    tab.page.get_by_role("button", name="Record").first.wait_for()
 
 
 def _run(command: str) -> None:
