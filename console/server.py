@@ -127,7 +127,7 @@ def exposure_warning(options: ConsoleOptions) -> str | None:
     """Return what is unsafe about a console that other machines can reach without TLS."""
     if is_loopback(options.host) or options.behind_tls:
         return None
-    writes = " and change the cluster" if options.allow_writes else ""
+    writes = ", and change the cluster with such a login" if options.allow_writes else ""
     return (
         f"the console listens at {options.host} without TLS, so others on the network can read its "
         f"logins and records{writes}: put a proxy with TLS before it, and pass --behind-tls"

@@ -60,12 +60,14 @@ export function Access({ about }) {
     ${
       data &&
       dialog?.kind === "acl" &&
-      html`<${NewAcl} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${changed} />`
+      html`<${NewAcl} choices=${data.choices} onClose=${() => setDialog(null)}
+          onDone=${changed} />`
     }
     ${
       data &&
       dialog?.kind === "user" &&
-      html`<${NewUser} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${changed} />`
+      html`<${NewUser} choices=${data.choices} onClose=${() => setDialog(null)}
+          onDone=${changed} />`
     }
     ${
       dialog?.kind === "quota" &&

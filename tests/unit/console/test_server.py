@@ -62,7 +62,10 @@ def test_only_a_token_that_was_just_made_is_in_the_link(tmp_path: Path) -> None:
         ({"host": "127.0.0.1", "allow_writes": True}, None),
         ({"host": "0.0.0.0", "behind_tls": True, "allow_writes": True}, None),
         ({"host": "0.0.0.0"}, "can read its logins and records: put a proxy"),
-        ({"host": "0.0.0.0", "allow_writes": True}, "and records and change the cluster: put"),
+        (
+            {"host": "0.0.0.0", "allow_writes": True},
+            "and change the cluster with such a login: put",
+        ),
     ],
 )
 def test_a_console_that_others_can_reach_without_tls_warns(
