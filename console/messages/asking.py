@@ -5,6 +5,7 @@ A place is written as for `ottla consume`. Owns no connection.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from protocol.messages.metadata import MetadataResponseTopic
 LATEST = -1
 PARTITIONS_MAX = 1_000
 """The number of partitions of a topic that a request without `partition` reads: the first."""
+
+_PARTITIONS = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?")
 
 
 class Part(NamedTuple):
@@ -122,19 +125,27 @@ def left_out(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> int:
 
 
 def _chosen(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> Sequence[int]:
-    """Return the partitions of `partition`, or else all, at most PARTITIONS_MAX."""
-    every = [index for _, index in partitions_of(topics)]
+    """Return the partitions of `partition`, such as `0,3-5`, or else all, at most PARTITIONS_MAX.
+
+    Raises BadAsk.
+    """
+    every = sorted(index for _, index in partitions_of(topics))
     text = ask.text("partition", "")
     if not text:
-        return sorted(every)[:PARTITIONS_MAX]
-    try:
-        chosen = list(dict.fromkeys(int(one) for one in text.split(",")))
-    except ValueError:
-        raise BadAsk(f"partition {text}: write partition numbers, such as 0,3") from None
-    for one in chosen:
-        if one not in every:
-            raise BadAsk(f"the topic has no partition {one}, only 0 to {len(every) - 1}")
-    return chosen
+        return every[:PARTITIONS_MAX]
+    chosen: dict[int, None] = {}
+    for part in text.split(","):
+        numbers = _PARTITIONS.fullmatch(part.strip())
+        if numbers is None:
+            raise BadAsk(f"partition {text[:40]}: write partition numbers, such as 0,3-5")
+        first, last = int(numbers[1]), int(numbers[2] or numbers[1])
+        for number in (first, last):
+            if number not in every:
+                raise BadAsk(f"the topic has no partition {number}, only 0 to {len(every) - 1}")
+        chosen.update(dict.fromkeys(range(first, last + 1)))
+    if len(chosen) > PARTITIONS_MAX:
+        raise BadAsk(f"choose at most {PARTITIONS_MAX} partitions")
+    return list(chosen)
 
 
 def _place(ask: Ask, name: str, default: str, now_ms: int) -> Place:

@@ -35,6 +35,7 @@ _TOKEN = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\
 anchor."""
 _ANCHORS = frozenset((r"\A", r"\z", r"\b", r"\B", "^", "$"))
 _ANYWHERE = "(?:)"
+_ENCODINGS = re2.Options.Encoding
 _BYTE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\x[89a-fA-F][0-9a-fA-F]")
 
 
@@ -142,10 +143,9 @@ def compiled(text: str, *, is_regex: bool, with_case: bool) -> Pattern:
             "case_sensitive": with_case or in_bytes,
             "never_capture": True,
             "max_mem": _MEMORY_BYTES_MAX,
+            "encoding": _ENCODINGS.LATIN1 if in_bytes else _ENCODINGS.UTF8,
         }
     )
-    if in_bytes:
-        options.encoding = re2.Options.Encoding.LATIN1
     exact = text if is_regex else re2.escape(text)
     loose = _TOKEN.sub(_without_anchor, text) if is_regex else exact
     try:

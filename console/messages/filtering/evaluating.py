@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from math import isnan
-from typing import Any
+from typing import Any, TypeAlias
 
 from console.answers import ABSENT
 from console.messages.decoding.decoded_parts import plain
@@ -33,7 +33,8 @@ from console.messages.filtering.expressions import (
 from console.messages.filtering.record_fields import RecordFields
 
 Evaluate = Callable[[RecordFields], object]
-_ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
+_Order: TypeAlias = Callable[[Any, Any], bool]
+_ORDERS: Mapping[str, _Order] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -164,7 +165,7 @@ def _in(left: object, right: object) -> object:
     return any(_equal(left, item) is True for item in right)
 
 
-def _ordered(order: Callable[[Any, Any], bool], left: object, right: object) -> object:
+def _ordered(order: _Order, left: object, right: object) -> object:
     left, right = _alike(left, right)
     if (_is_number(left) and _is_number(right)) or (
         isinstance(left, str) and isinstance(right, str)

@@ -1,9 +1,15 @@
 // @ts-check
-// The form: which records, from where, and what to look for.
+// The form of the page of messages: the place, the partitions, the search and the filter.
 
 import { html } from "../../vendor/preact.js";
 import { Button, Check, count, Field, SearchBox } from "../../parts/index.js";
 import { PLACES } from "./query.js";
+
+const NEED_MORE = ["offset", "time", "range"];
+const SEVERAL = "several";
+const FIELDS =
+  "Fields: value, key, headers, partition, offset, timestamp, size. Write && for and, || for or, " +
+  "! for not. Texts: .contains(…), .startsWith(…), .endsWith(…), .matches(…). Also: in, has(…).";
 
 /**
  * @param {{
@@ -12,7 +18,9 @@ import { PLACES } from "./query.js";
  */
 export function Choices({ form, setForm, go, partitions, leftOut }) {
   const set = (change) => setForm({ ...form, ...change });
-  const needsMore = form.place === "offset" || form.place === "time";
+  const needsMore = NEED_MORE.includes(form.place);
+  const isRange = form.place === "range";
+  const hasDirection = needsMore && !isRange;
   return html`<form class="choices" onSubmit=${(event) => {
     event.preventDefault();
     go({ live: false });
@@ -21,7 +29,7 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
       <${Field} label="Show">
         <select value=${form.place} onChange=${(event) => {
           const place = event.target.value;
-          if (place === "offset" || place === "time") set({ place });
+          if (NEED_MORE.includes(place)) set({ place });
           else go({ place, live: false });
         }}>${PLACES.map(([id, name]) => html`<option value=${id}>${name}</option>`)}</select>
       <//>
@@ -33,14 +41,21 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
         <//>`
       }
       ${
-        form.place === "time" &&
-        html`<${Field} label="Time, in the browser's time zone">
+        (form.place === "time" || isRange) &&
+        html`<${Field} label="${isRange ? "From" : "Time"}, in the browser's time zone">
           <input type="datetime-local" step="1" value=${form.moment}
               onInput=${(event) => set({ moment: event.target.value })} />
         <//>`
       }
       ${
-        needsMore &&
+        isRange &&
+        html`<${Field} label="To, without it">
+          <input type="datetime-local" step="1" value=${form.until}
+              onInput=${(event) => set({ until: event.target.value })} />
+        <//>`
+      }
+      ${
+        hasDirection &&
         html`<${Field} label="Direction">
           <select value=${form.earlier ? "earlier" : "later"}
               onChange=${(event) => set({ earlier: event.target.value === "earlier" })}>
@@ -49,22 +64,9 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
           </select>
         <//>`
       }
-      <${Field} label="Partition">
-        <select value=${form.partition}
-            onChange=${(event) => go({ partition: event.target.value })}>
-          <option value="">
-            ${leftOut.length ? "the first" : "all"} ${partitions.length || ""}
-          </option>
-          ${partitions.map(
-            (one) =>
-              html`<option value=${one.partition}>
-                ${one.partition} · offsets ${count(one.first)} to ${count(one.end)}
-              </option>`,
-          )}
-          ${leftOut.map((one) => html`<option value=${one}>${one}</option>`)}
-        </select>
-      <//>
-      ${needsMore && html`<${Button} type="submit" kind="primary">Show<//>`}
+      <${Partitions} form=${form} set=${set} go=${go} partitions=${partitions}
+          leftOut=${leftOut} />
+      ${(needsMore || form.several) && html`<${Button} type="submit" kind="primary">Show<//>`}
       <span class="last">
         <${Check} label="Include open and aborted transactions" checked=${form.uncommitted}
             onChange=${(on) => go({ uncommitted: on })} />
@@ -90,7 +92,52 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
       <${Check} label="Match case" checked=${form.case} onChange=${(on) => set({ case: on })} />
       <${Check} label="Regex" checked=${form.regex} onChange=${(on) => set({ regex: on })} />
       <${Button} type="submit" kind=${needsMore ? "" : "primary"}>Search<//>
-      ${form.q && html`<${Button} kind="plain" onClick=${() => go({ q: "" })}>Clear<//>`}
+      ${
+        (form.q || form.filter) &&
+        html`<${Button} kind="plain" onClick=${() => go({ q: "", filter: "" })}>Clear<//>`
+      }
+    </div>
+    <div class="row finding">
+      <input class="grow mono" type="text" aria-label="Filter by fields" spellcheck="false"
+          autocomplete="off" value=${form.filter} maxlength="1000"
+          placeholder='Filter: value.status == "PAID" && value.amount > 100'
+          title=${FIELDS} onInput=${(event) => set({ filter: event.target.value })} />
     </div>
   </form>`;
+}
+
+/**
+ * The choice of all partitions, a single one, or several by their numbers.
+ *
+ * @param {{
+ *   form: any, set: Call, go: Call, partitions: Answer.HeldOffsets[], leftOut: number[]
+ * }} props
+ */
+function Partitions({ form, set, go, partitions, leftOut }) {
+  return html`
+    <${Field} label="Partition">
+      <select value=${form.several ? SEVERAL : form.partition} onChange=${(event) => {
+        const partition = event.target.value;
+        if (partition === SEVERAL) set({ several: true });
+        else go({ partition, several: false });
+      }}>
+        <option value="">${leftOut.length ? "the first" : "all"} ${partitions.length || ""}</option>
+        ${partitions.length > 1 && html`<option value=${SEVERAL}>several…</option>`}
+        ${partitions.map(
+          (held) =>
+            html`<option value=${held.partition}>
+              ${held.partition} · offsets ${count(held.first)} to ${count(held.end)}
+            </option>`,
+        )}
+        ${leftOut.map((index) => html`<option value=${index}>${index}</option>`)}
+      </select>
+    <//>
+    ${
+      form.several &&
+      html`<${Field} label="Partitions">
+        <input type="text" class="numbers" placeholder="0,3-5" value=${form.partition}
+            onInput=${(event) => set({ partition: event.target.value })} />
+      <//>`
+    }
+  `;
 }

@@ -18,6 +18,7 @@ export function List({ topic, q, written, ...rest }) {
   const base = {
     partition: q.partition,
     from: q.from,
+    to: q.to,
     order: q.order,
     uncommitted: q.uncommitted,
     count: PAGE,

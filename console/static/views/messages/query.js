@@ -8,6 +8,7 @@ export const PLACES = [
   ["oldest", "Oldest"],
   ["offset", "From offset…"],
   ["time", "From time…"],
+  ["range", "Between times…"],
   ["5m", "Last 5 minutes"],
   ["1h", "Last hour"],
   ["1d", "Last day"],
@@ -19,7 +20,10 @@ export function formOf(q) {
   let place = q.order === "oldest" ? "oldest" : "newest";
   let offset = "";
   let moment = "";
-  if (/^@\d+[smhd]$/.test(from) && PLACES.some(([id]) => id === from.slice(1)))
+  let until = "";
+  if (q.to !== undefined && q.to !== "")
+    [place, moment, until] = ["range", localTime(from.slice(1)), localTime(q.to.slice(1))];
+  else if (/^@\d+[smhd]$/.test(from) && PLACES.some(([id]) => id === from.slice(1)))
     place = from.slice(1);
   else if (from.startsWith("@")) [place, moment] = ["time", localTime(from.slice(1))];
   else if (/^\d+$/.test(from)) [place, offset] = ["offset", from];
@@ -27,8 +31,10 @@ export function formOf(q) {
     place,
     offset,
     moment,
+    until,
     earlier: from !== "" && q.order !== "oldest",
     partition: q.partition ?? "",
+    several: isSeveral(q.partition),
     q: q.q ?? "",
     filter: q.filter ?? "",
     live: Boolean(q.live),
@@ -51,6 +57,7 @@ export function queryOf(form) {
   return {
     partition: form.partition,
     from,
+    to: form.place === "range" ? timeOf(form.until) : null,
     order: orderOf(form, from),
     q: form.q,
     live: form.live ? 1 : null,
@@ -71,8 +78,22 @@ function orderOf({ place, earlier }, from) {
 
 function fromOf({ place, offset, moment }) {
   if (place === "offset") return offset === "" ? null : offset;
-  if (place === "time") return moment === "" ? null : `@${new Date(moment).getTime()}`;
+  if (place === "time" || place === "range") return timeOf(moment);
   return /^\d/.test(place) ? `@${place}` : null;
+}
+
+/** @param {string} moment */
+function timeOf(moment) {
+  return moment === "" ? null : `@${new Date(moment).getTime()}`;
+}
+
+/**
+ * Whether `partition` names several partitions: `0,3-5`.
+ *
+ * @param {string | undefined} partition
+ */
+export function isSeveral(partition) {
+  return /\D/.test(partition ?? "");
 }
 
 /**
@@ -93,6 +114,7 @@ export function searchOf({ q, regex, case: withCase, parts, filter }) {
  */
 export function title(q, shown, held) {
   const of = `of ${plural(held, "offset")}`;
+  if (q.to) return `${plural(shown, "record")} between the two times, ${of}`;
   const isForward = q.order === "oldest";
   if (q.cursor) return `${count(shown)} ${isForward ? "later" : "older"} records, ${of}`;
   if (q.from)

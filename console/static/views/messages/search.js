@@ -5,6 +5,7 @@ import { html, useRef, useState } from "../../vendor/preact.js";
 import { path, useStream } from "../../api.js";
 import { Button, bytes, count, Empty, ErrorLine, Panel, plural } from "../../parts/index.js";
 import { Records } from "../record/rows.js";
+import { searchOf } from "./query.js";
 
 const KEPT = 500;
 /** @type {Answer.RecordShown[]} */
@@ -19,20 +20,18 @@ export function Search({ topic, q, ...rest }) {
   const kept = useRef(NONE);
   const before = useRef(NONE);
   const query = {
-    q: q.q,
-    regex: q.regex,
-    case: q.case,
-    parts: q.parts,
+    ...searchOf(q),
     partition: q.partition,
     uncommitted: q.uncommitted,
     cursor,
     order: q.finds === "oldest" ? null : "newest",
-    ...(q.order === "oldest" ? { from: q.from } : { to: q.from }),
+    ...(q.order === "oldest" ? { from: q.from, to: q.to } : { to: q.from }),
   };
   const { error, done } = useStream(
     stopped ? null : path("/api/topics/{}/search", topic, query),
     (event) => {
-      if (event.scanned === 0 && event.found === 0) kept.current = []; // the stream starts, or restarts
+      // The stream starts, or restarts.
+      if (event.scanned === 0 && event.found === 0) kept.current = [];
       if (event.finds) {
         kept.current = [...kept.current, ...event.finds];
         setFound([...before.current, ...kept.current]);
@@ -50,7 +49,7 @@ export function Search({ topic, q, ...rest }) {
   return html`
     <${ErrorLine} error=${error} />
     <${Panel} label="Search results"
-        title=${html`${plural(found.length, "match", "matches")} for “<${Quoted} text=${q.q} />”`}
+        title=${html`${plural(found.length, "match", "matches")} for <${Sought} q=${q} />`}
         inside=${false} actions=${html`
           ${!isOver && html`<${Button} onClick=${() => setStopped(true)}>Stop<//>`}
           ${progress?.ended === "full" && html`<${Button} onClick=${more}>Continue<//>`}
@@ -66,15 +65,29 @@ export function Search({ topic, q, ...rest }) {
           : isOver &&
             !error &&
             html`<${Empty} title=${stopped ? "Stopped before the first match" : "No match"}>
-              Search without “Match case”, in all partitions, or from the oldest record.
+              ${
+                q.filter
+                  ? "A record without a field of the filter does not match."
+                  : "Search without “Match case”, in all partitions, or from the oldest record."
+              }
             <//>`
       }
     <//>
   `;
 }
 
-/** @param {{ text: string }} props */
-function Quoted({ text }) {
+/**
+ * The text and the filter of the search.
+ *
+ * @param {{ q: Q }} props
+ */
+function Sought({ q }) {
+  const sought = [...(q.q ? [`“${shortened(q.q)}”`] : []), ...(q.filter ? ["the filter"] : [])];
+  return sought.join(" and ");
+}
+
+/** @param {string} text */
+function shortened(text) {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 

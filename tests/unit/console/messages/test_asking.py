@@ -79,6 +79,7 @@ def test_a_cursor_of_a_search_backwards_is_its_end(values: dict[str, str], meant
 
 def test_partitions_and_ends() -> None:
     assert list(part(partition="1").meant) == [1]
+    assert list(part(partition="1, 0-1").meant) == [1, 0]
     assert ends_of(cluster(), part().topics, ask(topic="t")) == {0: 10, 1: 11}
     assert ends_of(cluster(), part().topics, ask(topic="t", partition="1,1")) == {1: 11}
 
@@ -87,7 +88,8 @@ def test_of_very_many_partitions_the_first_are_meant(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(asking, "PARTITIONS_MAX", 1)
     assert list(part().meant) == [0]
     assert left_out(ask(topic="t"), part().topics) == 1
-    assert list(part(partition="1,0").meant) == [1, 0]
+    with pytest.raises(BadAsk, match="choose at most 1 partitions"):
+        part(partition="1,0")
     assert left_out(ask(topic="t", partition="1"), part().topics) == 0
 
 
@@ -96,6 +98,8 @@ def test_of_very_many_partitions_the_first_are_meant(monkeypatch: pytest.MonkeyP
     [
         ({"partition": "2"}, "has no partition 2, only 0 to 1"),
         ({"partition": "x"}, "partition x: write partition numbers"),
+        ({"partition": "0-"}, "partition 0-: write partition numbers"),
+        ({"partition": "0-9999999999"}, "has no partition 9999999999"),
         ({"from": "yesterday"}, "from yesterday: give start, end"),
         ({"to": "@never"}, "to @never: a time is"),
         ({"cursor": "0"}, "cursor 0 is not valid"),

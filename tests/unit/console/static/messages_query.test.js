@@ -31,6 +31,9 @@ for (const q of [
   { live: "1", partition: "2" },
   { uncommitted: "1" },
   { filter: "offset > 3", finds: "oldest" },
+  { q: "error", filter: "offset > 3" },
+  { partition: "0,3-5" },
+  { from: "@1764144000000", to: "@1764147600000", order: "oldest" },
 ])
   test(`the form says what the address said: ${new URLSearchParams(q)}`, () => {
     const again = asked(formOf(q));
@@ -46,6 +49,19 @@ test("a moment stays the same in every zone", () => {
   assert.equal(form.place, "time");
   assert.equal(form.moment, "2026-06-01T12:30:15");
   assert.equal(queryOf(form).from, `@${at}`);
+});
+
+test("several partitions are a choice of their own", () => {
+  assert.equal(formOf({ partition: "0,3-5" }).several, true);
+  assert.equal(formOf({ partition: "3" }).several, false);
+  assert.equal(formOf({}).several, false);
+});
+
+test("a range has two times", () => {
+  const form = formOf({ from: "@1764144000000", to: "@1764147600000", order: "oldest" });
+  assert.equal(form.place, "range");
+  assert.equal(new Date(form.until).getTime() - new Date(form.moment).getTime(), 3600000);
+  assert.equal(queryOf({ ...form, place: "newest" }).to, null);
 });
 
 test("a moment that is none is left out", () => {
