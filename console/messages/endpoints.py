@@ -6,7 +6,7 @@ The shell around `paging`, `searching`, `tailing` and `producing`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from threading import BoundedSemaphore
@@ -173,7 +173,8 @@ def _search_events(
         with console.cluster() as cluster:
             part = part_of(cluster, ask, wall_ms(), newest=False, backwards=backwards)
             read = partial(batches_in, cluster, topic, level=level)
-            what = (part.meant, matcher, _show(console, topic), time.monotonic, most)
+            show = matcher.marked(_show(console, topic))
+            what = (part.meant, matcher, show, time.monotonic, most)
             try:
                 if backwards:
                     yield from BackwardSearch(*what).events(read)
@@ -192,20 +193,21 @@ def _tail(console: Console, ask: Ask) -> Iterator[TailEvent | None]:
     """
     decoder = console.state(Decoding).decoder_of(ask.text("topic"))
     matcher = matcher_asked(ask, decoder)
-    wanted = None if matcher is None else matcher.finds
-    tail = Tail(RECORDS_A_LOOK if wanted is None else OFFSETS_A_LOOK)
-    return follow(partial(_looks, console, ask, tail, wanted), time.sleep)
+    tail = Tail(RECORDS_A_LOOK if matcher is None else OFFSETS_A_LOOK)
+    return follow(partial(_looks, console, ask, tail, matcher), time.sleep)
 
 
 def _looks(
-    console: Console, ask: Ask, tail: Tail, wanted: Callable[[int, Record], bool] | None
+    console: Console, ask: Ask, tail: Tail, matcher: RecordMatcher | None
 ) -> Iterator[TailEvent | None]:
     """Yield what the looks of a tail give over the console's connections to the present leaders."""
     topic, level = ask.text("topic"), level_of(ask)
     with console.cluster() as cluster:
         topics = cluster.led_topics([topic])
         ends = partial(ends_of, cluster, topics, ask)
-        show = _show(console, topic)
+        show, wanted = _show(console, topic), None
+        if matcher is not None:
+            show, wanted = matcher.marked(show), matcher.finds
         read = partial(read_windows, cluster, topic, level=level, show=show, wanted=wanted)
         tail.begin(ends)
         yield tail.look(ends, read) or TailEvent([], 0)  # the tail has a leader

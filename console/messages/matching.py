@@ -82,6 +82,11 @@ class Matcher:
             for name, value in record.headers
         )
 
+    def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Yield the start and end of each match in bytes."""
+        for match in self.pattern.strict.finditer(data):
+            yield match.span()
+
     def is_in(self, data: bytes | None, decoded: object) -> bool:
         """Return whether a key or value has a match; `decoded` is None or ABSENT if it is bytes."""
         if data is None:

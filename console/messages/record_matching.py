@@ -6,11 +6,14 @@ For each batch, the fastest way that finds each such record is chosen. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from console.messages.decoding.decoding import TopicDecoder
 from console.messages.filtering.condition import Condition
+from console.messages.match_marks import match_of
 from console.messages.matching import Matcher
+from console.messages.shown import RecordShown
+from console.messages.windows import Show
 from protocol.record_batch import RecordBatchHeader
 from protocol.records import Record, records_in
 
@@ -46,6 +49,16 @@ class RecordMatcher:
         if self.text is not None and not self.text.finds(record, decoded):
             return False
         return self.condition is None or self.condition.holds(partition, record, decoded)
+
+    def marked(self, show: Show) -> Show:
+        """Return `show` with the texts that matched, for the page to mark."""
+
+        def shown(partition: int, record: Record) -> RecordShown:
+            decoded = None if self.decoder is None else self.decoder.parts(record)
+            match = match_of(self.text, self.condition, record, decoded)
+            return replace(show(partition, record), match=match)
+
+        return shown
 
     def _candidates(self, header: RecordBatchHeader, body: bytes) -> Iterator[Record]:
         """Yield at least each record that matches."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from console.answers import ABSENT, Absent
 from protocol.records import Headers, Record
@@ -52,8 +52,19 @@ class DecodedRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordMatch:
+    """The `texts` of a record that matched a search, to be marked. The first one is `at` this
+    character of the `part`; `around` is the text there, if a row would not show it."""
+
+    texts: list[str]
+    part: Literal["key", "value"] | Absent = ABSENT
+    at: int | Absent = ABSENT
+    around: str | Absent = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
 class RecordShown:
-    """A record; `size` is that of key, value and headers together."""
+    """A record; `size` is that of key, value and headers together. A search adds `match`."""
 
     partition: int
     offset: int
@@ -64,6 +75,7 @@ class RecordShown:
     headers: list[tuple[str, BytesShown | None]]
     more_headers: int | Absent = ABSENT
     decoded: DecodedRecord | Absent = ABSENT
+    match: RecordMatch | Absent = ABSENT
 
 
 def bytes_shown(data: bytes | None, most: int = LISTED.data_bytes) -> BytesShown | None:

@@ -841,6 +841,15 @@ declare namespace Answer {
     max_timestamp: number;
   }
 
+  /** The `texts` of a record that matched a search, to be marked. The first one is `at` this
+   * character of the `part`; `around` is the text there, if a row would not show it. */
+  interface RecordMatch {
+    texts: string[];
+    part?: "key" | "value";
+    at?: number;
+    around?: string;
+  }
+
   /** Records, and a `cursor` that leads to the next page. `partial`: the page ends early, because
    * the records are large. The topic has `topic_partitions`; the last `left_out` of them are not
    * read, because the request names none and the topic has many. */
@@ -853,7 +862,7 @@ declare namespace Answer {
     left_out: number;
   }
 
-  /** A record; `size` is that of key, value and headers together. */
+  /** A record; `size` is that of key, value and headers together. A search adds `match`. */
   interface RecordShown {
     partition: number;
     offset: number;
@@ -864,6 +873,7 @@ declare namespace Answer {
     headers: ([string, BytesShown | null])[];
     more_headers?: number;
     decoded?: DecodedRecord;
+    match?: RecordMatch;
   }
 
   /** The folder of a partition in a log directory, its segments, and the bytes of its logs. */

@@ -6,6 +6,14 @@ export type Shown = any;
 export function html(strings: TemplateStringsArray, ...values: unknown[]): Shown;
 export function render(what: Shown, place: Element | null): void;
 
+/** A value for all components below its Provider. */
+interface Context<T> {
+  Provider: (props: { value: T; children?: any }) => any;
+}
+
+export function createContext<T>(value: T): Context<T>;
+export function useContext<T>(context: Context<T>): T;
+
 type Set<S> = (next: S | ((before: S) => S)) => void;
 
 // What begins as null has no type unless it is given one: useState(/** @type {Plan | null} */ (null)).

@@ -1,7 +1,8 @@
 // @ts-check
 // A text as it came, harmless: characters that cannot be seen are shown as their code points.
 
-import { html } from "../vendor/preact.js";
+import { html, useContext } from "../vendor/preact.js";
+import { markedParts, Marks } from "./marks.js";
 
 // Control characters, marks that turn the direction of writing, characters without a width, and
 // halves of characters.
@@ -38,12 +39,20 @@ export function piecesOf(text) {
 }
 
 /**
- * A text with its unseen characters as code points.
+ * A text with its unseen characters as code points, and with the texts of `Marks` marked.
  *
  * @param {{ value: string }} props
  */
 export function Text({ value }) {
-  return piecesOf(value).map((piece) => {
+  const marks = useContext(Marks);
+  return markedParts(value, marks).map(({ text, isMarked }) =>
+    isMarked ? html`<mark>${seen(text)}</mark>` : seen(text),
+  );
+}
+
+/** @param {string} text */
+function seen(text) {
+  return piecesOf(text).map((piece) => {
     if (typeof piece === "string") return piece;
     const code = piece.toString(16).toUpperCase().padStart(4, "0");
     return html`<span class="ctl" title="U+${code}">${code.replace(/^00/, "\\x")}</span>`;

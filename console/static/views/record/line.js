@@ -7,8 +7,13 @@ import { bytesOf, hex } from "./values.js";
 
 const LINE = 400;
 
-/** A key, value or header in one line. `what` names it if it is empty. */
-export function Line({ data, what }) {
+/**
+ * A key, a value or a header's value in a line. If `match` says that the search matched far inside
+ * it, the line shows the text around the match.
+ *
+ * @param {{ data: any, what?: string, match?: Answer.RecordMatch }} props
+ */
+export function Line({ data, what, match }) {
   if (data === null) return html`<span class="null">null</span>`;
   if (data.base64 !== undefined) {
     const shown = [...bytesOf({ base64: data.base64.slice(0, 64) })].map(hex).join(" ");
@@ -16,6 +21,8 @@ export function Line({ data, what }) {
       <span class="kind">hex</span> ${shown}${data.size > 48 ? " …" : ""}
     </span>`;
   }
+  if (match?.around !== undefined && match.part === what)
+    return html`<span class="mono">…<${Text} value=${match.around} />…</span>`;
   if (data.text === "") return html`<span class="null">empty${what ? ` ${what}` : ""}</span>`;
   return html`<span class="mono">
     <${Text} value=${data.text.slice(0, LINE)} />

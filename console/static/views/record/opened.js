@@ -3,7 +3,7 @@
 
 import { html } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
-import { Button, CopyMenu, ErrorLine, Waiting, ago, count, time } from "../../parts/index.js";
+import { Button, CopyMenu, ErrorLine, Text, Waiting, ago, count, time } from "../../parts/index.js";
 import { textsToCopy } from "./copying.js";
 import { Headers } from "./headers.js";
 import { Part } from "./part.js";
@@ -45,6 +45,7 @@ export function Opened({ topic, record, uncommitted, onAgain }) {
       </span>
     </div>
     <${ErrorLine} error=${error} />
+    ${record.match?.around !== undefined && html`<${FirstMatch} match=${record.match} />`}
     ${isCut && !data && !error && html`<${Waiting} what="Reading the whole record" />`}
     <${Part} name="Key" data=${whole.key} decoded=${whole.decoded?.key} whenNull="null"
         file=${file("key")} />
@@ -52,4 +53,18 @@ export function Opened({ topic, record, uncommitted, onAgain }) {
         whenNull=${whole.key === null ? "null" : TOMBSTONE} file=${file("value")} />
     <${Headers} headers=${whole.headers} more=${whole.more_headers} file=${file("headers")} />
   </div>`;
+}
+
+/**
+ * The place of the first match, with the text around it, as it may be far inside a long value.
+ *
+ * @param {{ match: Answer.RecordMatch }} props
+ */
+function FirstMatch({ match }) {
+  return html`<p class="first-match">
+    <span class="quiet">
+      First match, at character ${count((match.at ?? 0) + 1)} of the ${match.part}:
+    </span>
+    <span class="mono">…<${Text} value=${match.around} />…</span>
+  </p>`;
 }

@@ -3,9 +3,12 @@
 
 import { html, useMemo } from "../../vendor/preact.js";
 import * as links from "../../links.js";
-import { Badge, bytes, count, Time, zone } from "../../parts/index.js";
+import { Badge, bytes, count, Marks, Time, zone } from "../../parts/index.js";
 import { Line } from "./line.js";
 import { Opened } from "./opened.js";
+
+/** @type {string[]} */
+const NONE = [];
 
 /**
  * The name of a record in a set of open records, and in the address: `PARTITION:OFFSET`.
@@ -44,15 +47,19 @@ export function Records({ topic, records, several, uncommitted, open, onTurn, on
         ${records.flatMap((record) => {
           const id = idOf(record);
           const isOpen = open.has(id);
-          const row = html`<${Row} key=${id} topic=${topic} record=${record} isOpen=${isOpen}
-              several=${several} uncommitted=${uncommitted} onTurn=${onTurn} />`;
+          const row = html`<${Marks.Provider} key=${id} value=${record.match?.texts ?? NONE}>
+            <${Row} topic=${topic} record=${record} isOpen=${isOpen} several=${several}
+                uncommitted=${uncommitted} onTurn=${onTurn} />
+          <//>`;
           if (!isOpen) return [row];
           return [
             row,
             html`<tr key="${id}+" class="more">
               <td colspan=${several ? 7 : 6}>
-                <${Opened} topic=${topic} record=${record} uncommitted=${uncommitted}
-                    onAgain=${onAgain} />
+                <${Marks.Provider} value=${record.match?.texts ?? NONE}>
+                  <${Opened} topic=${topic} record=${record} uncommitted=${uncommitted}
+                      onAgain=${onAgain} />
+                <//>
               </td>
             </tr>`,
           ];
@@ -91,7 +98,8 @@ function Row({ topic, record, isOpen, several, uncommitted, onTurn }) {
         </a>
       </td>
       <td><${Time} ms=${record.timestamp} /></td>
-      <td class="key"><${Line} data=${record.decoded?.key ?? record.key} what="key" /></td>
+      <td class="key"><${Line} data=${record.decoded?.key ?? record.key} what="key"
+          match=${record.match} /></td>
       <td class="value"><${Value} record=${record} /></td>
       <td class="number">${bytes(record.size)}</td>
     </tr>`,
@@ -102,7 +110,8 @@ function Row({ topic, record, isOpen, several, uncommitted, onTurn }) {
 /** @param {{ record: Answer.RecordShown }} props */
 function Value({ record }) {
   if (record.value !== null)
-    return html`<${Line} data=${record.decoded?.value ?? record.value} what="value" />`;
+    return html`<${Line} data=${record.decoded?.value ?? record.value} what="value"
+        match=${record.match} />`;
   return html`<${Badge} kind="warn" plain title="Null value: compaction deletes the key">
     ${record.key === null ? "null" : "tombstone"}
   <//>`;
