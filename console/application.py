@@ -36,6 +36,7 @@ from console.endpoints import (
     BadAsk,
     Console,
     Download,
+    DownloadStream,
     Endpoint,
     NotHere,
 )
@@ -118,7 +119,16 @@ class _Answering:
             found = answer(self._console, ask)  # a kept connection's broker may have died
         if isinstance(found, Download):
             return _file(found)
+        if isinstance(found, DownloadStream):
+            return self._file_stream(found)
         return _Json(found)
+
+    def _file_stream(self, found: DownloadStream) -> Response:
+        return StreamingResponse(
+            self._streams.pieces(found.pieces),
+            media_type=found.media_type,
+            headers={**_attachment(found.name), "cache-control": "no-store"},
+        )
 
     def _stream(self, values: Iterator[object]) -> Response:
         if self._streams.is_full:
@@ -162,8 +172,14 @@ def _status_of(error: Exception) -> int | None:
 
 
 def _file(found: Download) -> Response:
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(found.name, safe='')}"}
-    return Response(found.data, media_type="application/octet-stream", headers=headers)
+    return Response(
+        found.data, media_type="application/octet-stream", headers=_attachment(found.name)
+    )
+
+
+def _attachment(name: str) -> dict[str, str]:
+    """Return the header by which a browser saves an answer under this name."""
+    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
 
 
 async def _no_such_path(request: Request) -> Response:

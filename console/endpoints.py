@@ -130,8 +130,17 @@ class Download:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class DownloadStream:
+    """A file that is sent while it is made. `pieces` is closed if the browser cancels."""
+
+    name: str
+    media_type: str
+    pieces: Iterator[bytes]
+
+
 Answer = Callable[[Console, Ask], object]
-"""A function that returns a dataclass for `answers`, or a Download."""
+"""A function that returns a dataclass for `answers`, a Download or a DownloadStream."""
 Events = Callable[[Console, Ask], Iterator[object]]
 """A function that yields events, and None after each second without one."""
 

@@ -54,6 +54,21 @@ class Streams:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(_close, values, limiter=self._threads)
 
+    async def pieces(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield the pieces of a file, and close `pieces` at the end or if the reader has gone."""
+        self._open += 1
+        try:
+            while True:
+                piece = await to_thread.run_sync(_next, pieces, limiter=self._threads)
+                if not isinstance(piece, bytes):
+                    return
+                if piece:
+                    yield piece
+        finally:
+            self._open -= 1
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(_close, pieces, limiter=self._threads)
+
 
 def event(value: object, name: str | None = None) -> bytes:
     """Return the bytes of an event."""

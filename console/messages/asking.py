@@ -72,6 +72,12 @@ def part_of(
     return Part(topics, held, meant)
 
 
+def newest_of(spans: Mapping[int, Span], most: int) -> dict[int, Span]:
+    """Return the last offsets of each partition, so many that they are at most `most` together."""
+    share = max(most // max(len(spans), 1), 1)
+    return {one: Span(max(span.first, span.last - share), span.last) for one, span in spans.items()}
+
+
 def ends_of(
     cluster: ClusterClient, topics: Mapping[str, MetadataResponseTopic], ask: Ask
 ) -> dict[int, int]:

@@ -6,18 +6,33 @@ The shell around `paging`, `searching`, `tailing` and `producing`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from threading import BoundedSemaphore
 
+from broker.config.start_error import StartError
 from client.cluster import ClusterClient
 from client.core.offsets import READ_UNCOMMITTED
 from client.place_offsets import spans
 from client.refusals import Refused
-from console.endpoints import Ask, BadAsk, Console, Download, NotHere, get, post, stream, wall_ms
-from console.messages.asking import ends_of, left_out, level_of, matcher_asked, part_of
+from console.endpoints import (
+    Ask,
+    BadAsk,
+    Console,
+    Download,
+    DownloadStream,
+    NotHere,
+    get,
+    post,
+    stream,
+    wall_ms,
+)
+from console.messages.asking import ends_of, left_out, level_of, matcher_asked, newest_of, part_of
 from console.messages.decoding.decoding import Decoding
+from console.messages.exporting import ExportStatus, Format, csv, ndjson, pieces
+from console.messages.exports import Exports, failed, selected
 from console.messages.paging import RECORDS_MAX, cursor_text, page_of
 from console.messages.producing import WrittenRecord, produce, record_asked
 from console.messages.record_files import check_part, file_of
@@ -39,6 +54,7 @@ from protocol.record_batch import CorruptBatch
 from protocol.records import Record
 
 SEARCHES_MAX = 4
+_NO_ROOM = f"{SEARCHES_MAX} searches are running: stop a search"
 PARTITION_MAX = (1 << 31) - 1
 OFFSET_MAX = (1 << 63) - 2
 _HEARTBEAT_EVERY_S = 1.0
@@ -168,7 +184,7 @@ def _search_events(
     backwards = ask.text("order", "oldest") == "newest"
     room = console.state(Searches).room
     if not room.acquire(blocking=False):
-        raise Refused(f"{SEARCHES_MAX} searches are running: stop a search")
+        raise Refused(_NO_ROOM)
     try:
         with console.cluster() as cluster:
             part = part_of(cluster, ask, wall_ms(), newest=False, backwards=backwards)
@@ -184,6 +200,60 @@ def _search_events(
                 raise Refused(f"{error}: search from an offset after this batch") from error
     finally:
         room.release()
+
+
+def _export(console: Console, ask: Ask) -> DownloadStream:
+    """Return the matching records, or all that were chosen, as a file. Raises BadAsk, Refused."""
+    topic, name = ask.text("topic"), ask.text("format", "ndjson")
+    decoder = console.state(Decoding).decoder_of(topic)
+    matcher = matcher_asked(ask, decoder)
+    if name not in ("ndjson", "csv"):
+        raise BadAsk(f"format {name[:20]}: write ndjson or csv")
+    form = ndjson(topic) if name == "ndjson" else csv(None if decoder is None else decoder.parts)
+    status = console.state(Exports).begin(ask.text("export"))
+    file = _exported(console, ask, matcher, form, status)
+    first = next(file)  # an error until here is an answer with a status
+    return DownloadStream(f"{topic}.{name}", form.media_type, _continued(first, file))
+
+
+def _exported(
+    console: Console, ask: Ask, matcher: RecordMatcher | None, form: Format, status: ExportStatus
+) -> Generator[bytes]:
+    """Yield the pieces of an exported file, while it holds one of the SEARCHES_MAX slots."""
+    topic, level = ask.text("topic"), level_of(ask)
+    room = console.state(Searches).room
+    if not room.acquire(blocking=False):
+        failed(status, _NO_ROOM)
+        raise Refused(_NO_ROOM)
+    try:
+        with console.cluster() as cluster:
+            part = part_of(cluster, ask, wall_ms(), newest=False)
+            is_newest = matcher is None and ask.text("order", "oldest") == "newest"
+            meant = newest_of(part.meant, status.records_max) if is_newest else part.meant
+            yield b""
+            found = selected(batches_in(cluster, topic, meant, level), matcher, time.monotonic)
+            yield from pieces(found, form, status)
+    except CorruptBatch as error:
+        failed(status, str(error))
+        raise Refused(str(error)) from error
+    except (BadAsk, Refused, StartError) as error:
+        failed(status, str(error))
+        raise
+    finally:
+        failed(status, "the download was cancelled")
+        room.release()
+
+
+def _continued(first: bytes, rest: Generator[bytes]) -> Iterator[bytes]:
+    """Yield the first piece and the rest, and close the rest at the end."""
+    with closing(rest):
+        yield first
+        yield from rest
+
+
+def _export_status(console: Console, ask: Ask) -> ExportStatus:
+    """Return the progress of an export by the name that the page gave it. Raises NotHere."""
+    return console.state(Exports).status(ask.text("export"))
 
 
 def _tail(console: Console, ask: Ask) -> Iterator[TailEvent | None]:
@@ -241,6 +311,8 @@ ENDPOINTS = (
     get("/api/topics/{topic}/messages/{partition}/{offset}", _record),
     get("/api/topics/{topic}/messages/{partition}/{offset}/{part}", _download),
     get("/api/topics/{topic}/records/{partition}/{offset}", _record_at),
+    get("/api/topics/{topic}/export", _export),
+    get("/api/exports/{export}", _export_status),
     stream("/api/topics/{topic}/search", _search),
     stream("/api/topics/{topic}/tail", _tail),
     post("/api/topics/{topic}/messages", _produce),

@@ -333,6 +333,17 @@ declare namespace Answer {
     start: number;
   }
 
+  /** The progress of an export. `ended`: "limit" if the file may lack records, because it has
+   * reached `records_max` or `bytes_max`. */
+  interface ExportStatus {
+    records: number;
+    bytes: number;
+    records_max: number;
+    bytes_max: number;
+    ended?: "end" | "limit" | "failed";
+    error?: string;
+  }
+
   /** What becomes of a segment: when, or when the log has grown by so much, and what it waits for.
    * */
   interface FateShown {
@@ -1121,6 +1132,7 @@ declare namespace Answer {
     "/api/access": Access;
     "/api/configs": Configs;
     "/api/configs/resources": ConfigResources;
+    "/api/exports/{}": ExportStatus;
     "/api/flow": FlowStart;
     "/api/group": GroupShown;
     "/api/group/lag": GroupLag;

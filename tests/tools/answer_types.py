@@ -19,7 +19,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from console.answers import Absent, names_of
-from console.endpoints import Download, Endpoint
+from console.endpoints import Download, DownloadStream, Endpoint
 from console.views import ENDPOINTS
 
 TYPES = Path(__file__).parents[2] / "console" / "types" / "answers.d.ts"
@@ -115,7 +115,7 @@ def paths(types: AnswerTypes, endpoints: Iterator[Endpoint]) -> str:
     answers = {
         re.sub(r"\{\w+\}", "{}", endpoint.path): types.type_of(answer_of(endpoint))
         for endpoint in endpoints
-        if answer_of(endpoint) is not Download
+        if answer_of(endpoint) not in (Download, DownloadStream)
     }
     return "".join(f'    "{path}": {answers[path]};\n' for path in sorted(answers))
 

@@ -10,7 +10,7 @@ from typing import Any
 from client.cluster import ClusterClient
 from console.answers import to_json
 from console.clusters import Clusters
-from console.endpoints import Ask, Console, Download
+from console.endpoints import Ask, Console, Download, DownloadStream
 from console.options import ConsoleOptions
 
 
@@ -37,7 +37,7 @@ def ask(body: Any = None, **values: str) -> Ask:
 
 def plain(answer: object) -> Any:
     """An answer as the page has it; a download as it is."""
-    return answer if isinstance(answer, Download) else json.loads(to_json(answer))
+    return answer if isinstance(answer, Download | DownloadStream) else json.loads(to_json(answer))
 
 
 def plain_events(events: Iterator[object]) -> Iterator[Any]:

@@ -19,6 +19,7 @@ from console.endpoints import (
     BadAsk,
     Console,
     Download,
+    DownloadStream,
     Endpoint,
     NotHere,
     get,
@@ -175,6 +176,27 @@ def test_parameters_bodies_and_files() -> None:
     assert got.headers["content-type"] == "application/octet-stream"
     expected = "attachment; filename*=UTF-8''a%20%22name%22%2F%C3%A9.bin"
     assert got.headers["content-disposition"] == expected
+
+
+def test_a_file_is_sent_while_it_is_made() -> None:
+    ended = []
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            yield from (b"a", b"", b"b" * 70_000)
+        finally:
+            ended.append(True)
+
+    def answer(_console: Console, _ask: Ask) -> DownloadStream:
+        return DownloadStream("t.csv", "text/csv; charset=utf-8", pieces())
+
+    with client_of(get("/api/file", answer)) as client:
+        response = client.get("/api/file")
+        assert response.content == b"a" + b"b" * 70_000
+        assert response.headers["content-disposition"] == "attachment; filename*=UTF-8''t.csv"
+        assert response.headers["content-type"] == "text/csv; charset=utf-8"
+        assert response.headers["cache-control"] == "no-store"
+    assert ended == [True]
 
 
 def test_a_reading_console_refuses_writes() -> None:

@@ -6,6 +6,7 @@ import { goTo } from "../../address.js";
 import { path, useGet } from "../../api.js";
 import * as links from "../../links.js";
 import { Button, Empty, ErrorLine, Note, Panel, Waiting } from "../../parts/index.js";
+import { Export } from "./export.js";
 import { title } from "./query.js";
 import { Records } from "../record/rows.js";
 
@@ -31,6 +32,7 @@ export function List({ topic, q, written, ...rest }) {
   }, [written]);
   const held = (data?.partitions ?? []).reduce((sum, one) => sum + one.end - one.first, 0);
   const actions = html`
+    <${Export} topic=${topic} q=${q} />
     <${Pages} q=${q} next=${data?.cursor ?? null} />
     <${Button} label="Reload" title="Reload" onClick=${again}>↻<//>
   `;

@@ -106,6 +106,26 @@ export function searchOf({ q, regex, case: withCase, parts, filter }) {
 }
 
 /**
+ * The query of a search: what matches, in which partitions, and between which places. The places of
+ * a list that goes back in time end it.
+ *
+ * @param {Q} q
+ */
+export function searchedOf(q) {
+  const places = q.order === "oldest" ? { from: q.from, to: q.to } : { to: q.from };
+  return { ...searchOf(q), partition: q.partition, uncommitted: q.uncommitted, ...places };
+}
+
+/**
+ * The query of an export of a list or a search.
+ *
+ * @param {Q} q
+ */
+export function exportOf(q) {
+  return { ...searchedOf(q), order: q.order === "oldest" ? "oldest" : "newest" };
+}
+
+/**
  * The title of a page of records, of `held` offsets.
  *
  * @param {Q} q

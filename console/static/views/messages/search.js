@@ -4,8 +4,9 @@
 import { html, useRef, useState } from "../../vendor/preact.js";
 import { path, useStream } from "../../api.js";
 import { Button, bytes, count, Empty, ErrorLine, Panel, plural } from "../../parts/index.js";
+import { Export } from "./export.js";
 import { Records } from "../record/rows.js";
-import { searchOf } from "./query.js";
+import { searchedOf } from "./query.js";
 
 const KEPT = 500;
 /** @type {Answer.RecordShown[]} */
@@ -19,14 +20,8 @@ export function Search({ topic, q, ...rest }) {
   const [progress, setProgress] = useState(/** @type {Answer.SearchEvent | null} */ (null));
   const kept = useRef(NONE);
   const before = useRef(NONE);
-  const query = {
-    ...searchOf(q),
-    partition: q.partition,
-    uncommitted: q.uncommitted,
-    cursor,
-    order: q.finds === "oldest" ? null : "newest",
-    ...(q.order === "oldest" ? { from: q.from, to: q.to } : { to: q.from }),
-  };
+  const order = q.finds === "oldest" ? null : "newest";
+  const query = { ...searchedOf(q), cursor, order };
   const { error, done } = useStream(
     stopped ? null : path("/api/topics/{}/search", topic, query),
     (event) => {
@@ -51,6 +46,7 @@ export function Search({ topic, q, ...rest }) {
     <${Panel} label="Search results"
         title=${html`${plural(found.length, "match", "matches")} for <${Sought} q=${q} />`}
         inside=${false} actions=${html`
+          <${Export} topic=${topic} q=${q} />
           ${!isOver && html`<${Button} onClick=${() => setStopped(true)}>Stop<//>`}
           ${progress?.ended === "full" && html`<${Button} onClick=${more}>Continue<//>`}
         `}>

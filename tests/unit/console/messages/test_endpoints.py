@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,8 +12,9 @@ import pytest
 from client.records import reading
 from client.refusals import Refused
 from console.endpoints import BadAsk, Console, Download, NotHere
-from console.messages import endpoints
+from console.messages import endpoints, exports
 from console.messages.endpoints import ENDPOINTS, SEARCHES_MAX, Searches
+from console.messages.exporting import ExportStatus
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsResponse
 from tests.unit.client.records.batches import packed
@@ -98,6 +101,66 @@ def test_a_search_that_cannot_be_is_rejected_at_once(console: Console) -> None:
     for values in ({"q": "(", "regex": "1"}, {"q": ""}, {"q": "a", "count": "0"}):
         with pytest.raises(BadAsk):
             asked(console, "/api/topics/{topic}/search", **values)
+
+
+EXPORT = "/api/topics/{topic}/export"
+STATUS = "/api/exports/{export}"
+
+
+def exported(console: Console, **values: str) -> list[Any]:
+    """The records of an export as NDJSON."""
+    file = answer_of(ENDPOINTS, EXPORT)(console, ask(topic="t", export="e", **values))
+    assert (file.name, file.media_type) == ("t.ndjson", "application/x-ndjson")
+    return [json.loads(line) for line in b"".join(file.pieces).splitlines()]
+
+
+def test_an_export_of_all_and_of_what_matches(console: Console) -> None:
+    assert [one["offset"] for one in exported(console)] == [3, 4, 5, 6, 7, 8, 9]
+    assert answer_of(ENDPOINTS, STATUS)(console, ask(export="e"))["ended"] == "end"
+    assert [one["offset"] for one in exported(console, q="ni")] == [9]
+    assert [one["offset"] for one in exported(console, filter="value.n == 3 or offset > 8")] == [
+        *(3, 9)
+    ]
+    assert [one["offset"] for one in exported(console, **{"from": "5", "to": "7"})] == [5, 6]
+
+
+def test_an_export_of_the_newest_has_the_last_records(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "ExportStatus", partial(ExportStatus, records_max=2))
+    assert [one["offset"] for one in exported(console, order="newest")] == [8, 9]
+    assert [one["offset"] for one in exported(console)] == [3, 4]
+    status = answer_of(ENDPOINTS, STATUS)(console, ask(export="e"))
+    assert (status["records"], status["ended"]) == (2, "limit")
+
+
+def test_an_export_that_cannot_be(console: Console) -> None:
+    for values in (
+        {"export": "e", "filter": "value ="},
+        {"export": "e", "format": "xml"},
+        {"export": "e", "partition": "9"},
+        {"export": "/"},
+        {},
+    ):
+        with pytest.raises(BadAsk):
+            asked(console, EXPORT, **values)
+    with pytest.raises(NotHere):
+        asked(console, STATUS, export="other")
+
+
+def test_a_cancelled_export_frees_its_slot(console: Console) -> None:
+    room = console.state(Searches).room
+    file = answer_of(ENDPOINTS, EXPORT)(console, ask(topic="t", export="cancelled"))
+    for _ in range(SEARCHES_MAX - 1):
+        assert room.acquire(blocking=False)
+    with pytest.raises(Refused, match="searches are running"):
+        exported(console)
+    next(file.pieces)
+    file.pieces.close()
+    for name, reason in (("e", "searches are running"), ("cancelled", "was cancelled")):
+        status = answer_of(ENDPOINTS, STATUS)(console, ask(export=name))
+        assert status["ended"] == "failed" and reason in status["error"]
+    assert room.acquire(blocking=False)
 
 
 def grow(console: Console, *ends: int) -> None:
