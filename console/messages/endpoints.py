@@ -205,14 +205,20 @@ def _search_events(
 def _export(console: Console, ask: Ask) -> DownloadStream:
     """Return the matching records, or all that were chosen, as a file. Raises BadAsk, Refused."""
     topic, name = ask.text("topic"), ask.text("format", "ndjson")
-    decoder = console.state(Decoding).decoder_of(topic)
-    matcher = matcher_asked(ask, decoder)
-    if name not in ("ndjson", "csv"):
-        raise BadAsk(f"format {name[:20]}: write ndjson or csv")
-    form = ndjson(topic) if name == "ndjson" else csv(None if decoder is None else decoder.parts)
     status = console.state(Exports).begin(ask.text("export"))
-    file = _exported(console, ask, matcher, form, status)
-    first = next(file)  # an error until here is an answer with a status
+    try:
+        decoder = console.state(Decoding).decoder_of(topic)
+        matcher = matcher_asked(ask, decoder)
+        if name not in ("ndjson", "csv"):
+            raise BadAsk(f"format {name[:20]}: write ndjson or csv")
+        form = (
+            ndjson(topic) if name == "ndjson" else csv(None if decoder is None else decoder.parts)
+        )
+        file = _exported(console, ask, matcher, form, status)
+        first = next(file)  # an error until here is an answer with a status
+    except (BadAsk, Refused, StartError) as error:
+        failed(status, str(error))
+        raise
     return DownloadStream(f"{topic}.{name}", form.media_type, _continued(first, file))
 
 
@@ -223,7 +229,6 @@ def _exported(
     topic, level = ask.text("topic"), level_of(ask)
     room = console.state(Searches).room
     if not room.acquire(blocking=False):
-        failed(status, _NO_ROOM)
         raise Refused(_NO_ROOM)
     try:
         with console.cluster() as cluster:
@@ -233,10 +238,7 @@ def _exported(
             yield b""
             found = selected(batches_in(cluster, topic, meant, level), matcher, time.monotonic)
             yield from pieces(found, form, status)
-    except CorruptBatch as error:
-        failed(status, str(error))
-        raise Refused(str(error)) from error
-    except (BadAsk, Refused, StartError) as error:
+    except (BadAsk, CorruptBatch, Refused, StartError) as error:
         failed(status, str(error))
         raise
     finally:
@@ -252,7 +254,7 @@ def _continued(first: bytes, rest: Generator[bytes]) -> Iterator[bytes]:
 
 
 def _export_status(console: Console, ask: Ask) -> ExportStatus:
-    """Return the progress of an export by the name that the page gave it. Raises NotHere."""
+    """Return the progress of an export by the name that the page gave it."""
     return console.state(Exports).status(ask.text("export"))
 
 

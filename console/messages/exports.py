@@ -12,7 +12,7 @@ from threading import Lock
 
 from client.records.reading import Batch
 from console.answers import ABSENT
-from console.endpoints import BadAsk, Console, NotHere
+from console.endpoints import BadAsk, Console
 from console.messages.exporting import ExportStatus, Found
 from console.messages.record_matching import RecordMatcher
 from console.messages.searching import finds_in
@@ -44,12 +44,9 @@ class Exports:
         return status
 
     def status(self, name: str) -> ExportStatus:
-        """Return the status of an export. Raises NotHere."""
+        """Return the status of an export, without records if it has not begun yet."""
         with self._lock:
-            status = self._statuses.get(name)
-        if status is None:
-            raise NotHere(f"there is no export {name[:40]}")
-        return status
+            return self._statuses.get(name) or ExportStatus()
 
 
 def selected(

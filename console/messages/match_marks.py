@@ -19,8 +19,9 @@ TEXTS_MAX = 20
 _TEXT_BYTES_MAX = 200
 _MATCHES_MAX = 1000
 """The number of matches in a part among which different texts are looked for."""
-_NEAR_BYTES = 80
-_BEFORE_BYTES, _AFTER_BYTES = 60, 300
+_NEAR_BYTES = 60
+"""The distance from the start up to which a row shows a match anyway."""
+_BEFORE_BYTES, _AFTER_BYTES = 16, 300
 
 
 class _Part(NamedTuple):

@@ -34,10 +34,10 @@ export function Export({ topic, q }) {
     menu.current.removeAttribute("open");
     setEnded(null);
     setRunning(next);
-    setNext(newName());
+    setTimeout(() => setNext(newName())); // the browser still reads the address of the link
   }
   const status = ended ?? (running === null ? null : data);
-  return html`<details class="menu" ref=${menu}>
+  return html`<details class="menu export" ref=${menu}>
       <summary class="button">Export</summary>
       <div class="menu-items">
         ${FORMATS.map(
