@@ -54,16 +54,16 @@ def part_of(
     """
     topic = ask.text("topic")
     topics = cluster.topics([topic])
-    wanted = [(topic, one) for one in _chosen(ask, topics)]
-    found = spans(cluster, topics, wanted, level_of(ask))
+    wanted = [(topic, index) for index in _chosen(ask, topics)]
+    held_spans = spans(cluster, topics, wanted, level_of(ask))
     begin = offsets_at(
-        cluster, topics, found, _place(ask, "from", "end" if newest else "start", now_ms)
+        cluster, topics, held_spans, _place(ask, "from", "end" if newest else "start", now_ms)
     )
-    end = offsets_at(cluster, topics, found, _place(ask, "to", "end", now_ms))
+    end = offsets_at(cluster, topics, held_spans, _place(ask, "to", "end", now_ms))
     cursor = _cursor(ask)
-    held = {index: span for (_, index), span in found.items()}
+    held = {index: span for (_, index), span in held_spans.items()}
     meant = {}
-    for (_, index), span in found.items():
+    for (_, index), span in held_spans.items():
         at = begin[topic, index] if backwards else cursor.get(index, begin[topic, index])
         at = min(max(at, span.first), span.last)
         stop = min(cursor.get(index, span.last), span.last) if backwards else span.last
@@ -75,7 +75,9 @@ def part_of(
 def newest_of(spans: Mapping[int, Span], most: int) -> dict[int, Span]:
     """Return the last offsets of each partition, so many that they are at most `most` together."""
     share = max(most // max(len(spans), 1), 1)
-    return {one: Span(max(span.first, span.last - share), span.last) for one, span in spans.items()}
+    return {
+        index: Span(max(span.first, span.last - share), span.last) for index, span in spans.items()
+    }
 
 
 def ends_of(
@@ -83,7 +85,7 @@ def ends_of(
 ) -> dict[int, int]:
     """Return the end offsets of the chosen partitions as they are now."""
     topic = ask.text("topic")
-    wanted = {(topic, one): LATEST for one in _chosen(ask, topics)}
+    wanted = {(topic, index): LATEST for index in _chosen(ask, topics)}
     found = list_offsets(cluster, topics, wanted, level_of(ask))
     return {index: offset for (_, index), offset in found.items()}
 

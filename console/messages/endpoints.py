@@ -1,4 +1,4 @@
-"""The endpoints about records: pages, one record, a search, the live tail, and writes.
+"""The endpoints of records: pages, one record, a search, an export, the live tail, writing.
 
 The shell around `paging`, `searching`, `tailing` and `producing`.
 """
@@ -297,7 +297,7 @@ def _looks(
 
 
 def _produce(console: Console, ask: Ask) -> WrittenRecord:
-    """Write one record."""
+    """Write one record, and return where it is. Raises BadAsk, Refused."""
     topic = ask.text("topic")
     record = record_asked(ask.body)
     with console.cluster() as cluster:
@@ -321,4 +321,4 @@ ENDPOINTS = (
 )
 
 AT_START = (Decoding,)
-"""What is wrong with a schema's file is said before anybody looks."""
+"""The states that are made at the start, so that a bad schema file is an error then."""

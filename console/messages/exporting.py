@@ -69,18 +69,18 @@ def csv(decode: Decode | None) -> Format:
     )
 
 
-def pieces(found: Iterable[Found], form: Format, status: ExportStatus) -> Iterator[bytes]:
+def pieces(records: Iterable[Found], form: Format, status: ExportStatus) -> Iterator[bytes]:
     """Yield a file in pieces, up to the limits of `status`, which counts what is written.
 
     A piece without bytes says that time has passed.
     """
     piece = bytearray(form.head)
-    for one in found:
-        if one is None:
+    for found in records:
+        if found is None:
             yield bytes(piece)
             piece.clear()
             continue
-        line = form.line(*one)
+        line = form.line(*found)
         if status.records >= status.records_max or status.bytes + len(line) > status.bytes_max:
             status.ended = "limit"
             break

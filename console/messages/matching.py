@@ -156,8 +156,8 @@ def compiled(text: str, *, is_regex: bool, with_case: bool) -> Pattern:
     try:
         return Pattern(
             *(
-                re2.compile(one.encode("utf-8", "surrogatepass"), options)
-                for one in (exact, loose, rf"(?:{loose})|\\[u/]")
+                re2.compile(form.encode("utf-8", "surrogatepass"), options)
+                for form in (exact, loose, rf"(?:{loose})|\\[u/]")
             )
         )
     except re2.error as error:

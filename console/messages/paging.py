@@ -1,10 +1,10 @@
-"""A page of records out of several partitions: the newest, or those from a place on.
+"""A page of records from several partitions: the newest, or those from a place on.
 
-Partitions are read in windows of offsets, small ones first, until a page is full: so a topic of
+Partitions are read in windows of offsets, small ones first, until a page is full. So a topic of
 large records costs no more than what is shown of it. Records of one partition stay in the order of
-their offsets; between partitions the time decides. A cursor says where the next page begins.
+their offsets; between partitions the time decides. The next page begins at a cursor.
 
-Owns the order and the limits. Asks through `read`; never knows a connection.
+Owns the order and the limits. Reads through `read`; never knows a connection.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _FIRST_OFFSETS = 8
 _OFFSETS_MAX = 100_000
 _GROWS_BY = 8
 PAGE_BYTES_MAX = 64 * 1024 * 1024
-"""What is read for one page at most; a window that was begun is read to its end."""
+"""The most bytes that are read for a page; a window is always read to its end."""
 
 
 class Found(NamedTuple):
-    """A record that was read, as it is shown."""
+    """A record that was read, in the form for the page."""
 
     partition: int
     offset: int
@@ -37,13 +37,13 @@ class Found(NamedTuple):
 
 Windows = Mapping[int, Span]
 Read = Callable[[Windows], list[Found]]
-"""Reads windows of partitions, each from its first offset up to its last."""
+"""A function that reads windows of partitions, each from its first offset up to its last."""
 
 
 class Page(NamedTuple):
-    """Records, and for each partition the offset at which the next page begins (`newest`: before
-    which it ends). `is_last`: there are no more. `is_partial`: so much was read that it had to end
-    before it was full."""
+    """The records of a page, and for each partition the offset at which the next page begins, or
+    before which it ends with `newest`. `is_last`: there are no more records. `is_partial`: the
+    limit of bytes was reached before the page was full."""
 
     records: list[RecordShown]
     cursor: dict[int, int]
@@ -53,7 +53,7 @@ class Page(NamedTuple):
 
 @dataclass(slots=True)
 class _Lane:
-    """One partition: what is left to read, and what was read and not yet given, the next first."""
+    """A partition: the offsets that are left, and the records that were read, the next first."""
 
     left: Span
     found: list[Found] = field(default_factory=list)
@@ -65,7 +65,7 @@ class _Lane:
         return Span(first, min(last, first + offsets))
 
     def take(self, window: Span, found: list[Found], *, newest: bool) -> None:
-        """Note what lay in a window."""
+        """Take over the records of a window."""
         first, last = self.left
         self.left = Span(first, window.first) if newest else Span(window.last, last)
         found.sort(key=_offset, reverse=newest)
@@ -84,7 +84,7 @@ def page_of(
     newest: bool,
     bytes_max: int = PAGE_BYTES_MAX,
 ) -> Page:
-    """`count` records of what `held` says: the newest, those first; or the oldest."""
+    """Return a page of the `count` newest records in the windows, or of the oldest."""
     lanes = {partition: _Lane(span) for partition, span in held.items()}
     offsets, seen_offsets, seen_bytes = min(_FIRST_OFFSETS, count), 0, 0
     is_partial = False
@@ -105,7 +105,7 @@ def page_of(
 
 
 def _next_offsets(offsets: int, bytes_an_offset: float, bytes_max: float) -> int:
-    """How wide the next windows are: wider, but for what they are likely to hold."""
+    """Return the number of offsets of the next windows: more, unless the records are large."""
     wished = min(offsets * _GROWS_BY, _OFFSETS_MAX)
     if not bytes_an_offset:
         return wished
@@ -113,7 +113,7 @@ def _next_offsets(offsets: int, bytes_an_offset: float, bytes_max: float) -> int
 
 
 def _open(lanes: Mapping[int, _Lane], count: int, *, newest: bool) -> list[int]:
-    """The partitions that may hold a record which belongs on the page and was not read."""
+    """Return the partitions that may have an unread record which belongs on the page."""
     times = sorted((one.timestamp for lane in lanes.values() for one in lane.found), reverse=newest)
     edge = times[count - 1] if len(times) >= count else None
 
@@ -171,12 +171,12 @@ def _offset(one: Found) -> int:
 
 
 def cursor_text(cursor: Mapping[int, int]) -> str:
-    """`0:17,1:4`: partitions and offsets."""
+    """Return a cursor as text: partitions and offsets, such as `0:17,1:4`."""
     return ",".join(f"{partition}:{offset}" for partition, offset in sorted(cursor.items()))
 
 
 def parse_cursor(text: str) -> dict[int, int]:
-    """What `cursor_text` made. Raises ValueError."""
+    """Return the cursor in a text of `cursor_text`. Raises ValueError."""
     found = {}
     for part in filter(None, text.split(",")):
         partition, _, offset = part.partition(":")

@@ -1,4 +1,4 @@
-"""Avro: bytes that a writer's schema explains. Needs fastavro (extra `decode`)."""
+"""Avro data, decoded by its writer's schema. Needs fastavro (extra `decode`)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _FAILURES = (
     ValueError,
 )
 _NAMED = ("record", "enum", "fixed", "error")
-"""Types that define a name."""
+"""The types whose definitions have a name."""
 
 
 class AvroSchema:
-    """`schema.decode(data)`."""
+    """An Avro schema, which decodes data: `schema.decode(data)`."""
 
     def __init__(self, text: str, references: Sequence[str] = ()) -> None:
-        """`references`: schemas to which it refers by name. Raises Undecodable."""
+        """Parse a schema; `references` are the schemas that it names. Raises Undecodable."""
         import fastavro
         from fastavro.schema import SchemaParseException
 
         self._read = fastavro.schemaless_reader
         try:
-            known = {_full_name(one, ""): one for one in map(json.loads, references)}
+            known = {_full_name(schema, ""): schema for schema in map(json.loads, references)}
             whole = _with_references(json.loads(text), "", known, {})
             if not isinstance(whole, str | list | dict):
                 raise TypeError("a schema is an object, a list or a name")
@@ -42,10 +42,10 @@ class AvroSchema:
         self.name = _name_of(self._schema)
 
     def decode(self, data: bytes) -> object:
-        """All of the bytes as one value. Raises Undecodable."""
+        """Return the value that all of the bytes encode. Raises Undecodable."""
         stream = io.BytesIO(data)
         try:
-            found = self._read(stream, self._schema, None)
+            value = self._read(stream, self._schema, None)
         except _FAILURES as error:
             raise Undecodable(
                 f"the value does not match the Avro schema {self.name} ({_line(error)})"
@@ -55,15 +55,15 @@ class AvroSchema:
             raise Undecodable(
                 f"the value does not match the Avro schema {self.name} ({left} bytes are left)"
             )
-        return found
+        return value
 
 
 def _with_references(
     schema: object, namespace: str, known: Mapping[str, object], used: dict[str, None]
 ) -> object:
-    """A schema in which each name of `known` is defined where it is used first."""
+    """Return a schema with the definition of each name of `known` at its first use."""
     if isinstance(schema, list):
-        return [_with_references(one, namespace, known, used) for one in schema]
+        return [_with_references(branch, namespace, known, used) for branch in schema]
     if isinstance(schema, dict):
         namespace = _full_name(schema, namespace).rpartition(".")[0]
         return {
@@ -81,7 +81,7 @@ def _with_references(
 
 
 def _full_name(schema: object, namespace: str) -> str:
-    """Of a definition; of what defines no name: the namespace and a dot."""
+    """Return the full name of a definition, or the namespace and a dot if it defines no name."""
     if not isinstance(schema, dict) or schema.get("type") not in _NAMED:
         return f"{namespace}."
     name = schema["name"]

@@ -1,7 +1,7 @@
-"""Messages of Protobuf as JSON, also where some of it has no JSON of its own.
+"""Messages of Protobuf as JSON, also if a part of a message has no form in JSON.
 
-Protobuf's mapping to JSON refuses a whole message for one Any whose type the descriptors lack, or
-one Timestamp out of its range. Here each such part is shown by its fields, and all else as the
+Protobuf's mapping to JSON rejects a whole message if the descriptors lack the type of an Any, or
+if a Timestamp is out of its range. Here such a part is shown by its fields, and the rest as the
 mapping has it. Needs protobuf (extra `decode`).
 """
 
@@ -21,13 +21,13 @@ _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 class MessageView:
-    """`view.shown(message)`; the types of an Any are looked up in `pool`."""
+    """The form of messages in JSON; the types of an Any are looked up in `pool`."""
 
     def __init__(self, pool: DescriptorPool) -> None:
         self._pool = pool
 
     def shown(self, message: Message) -> object:
-        """What `json.dumps` takes. ValueError for a text that is not UTF-8."""
+        """Return a message as values of JSON. Raises ValueError for a text that is not UTF-8."""
         found, is_whole = self._mapped(message)
         if is_whole:
             return found
@@ -44,7 +44,7 @@ class MessageView:
         return self._by_field(message)
 
     def _mapped(self, message: Message) -> tuple[object, bool]:
-        """By Protobuf's mapping, and whether that has all of it."""
+        """Return a message by Protobuf's mapping, and whether the mapping accepts all of it."""
         from google.protobuf import json_format
         from google.protobuf.message import DecodeError
 
@@ -57,7 +57,7 @@ class MessageView:
         return found, True
 
     def _any(self, message: Message) -> dict[str, object]:
-        """By its type, where that is known; else the URL and the bytes."""
+        """Return an Any by its type, or its URL and bytes if the type is unknown."""
         from google.protobuf.message import DecodeError
         from google.protobuf.message_factory import GetMessageClass
 
@@ -71,7 +71,7 @@ class MessageView:
         return {"@type": packed.type_url, **inner}
 
     def _by_field(self, message: Message) -> dict[str, object]:
-        """The fields that are set, in their order."""
+        """Return the fields that are set, in their order."""
         fields = message.ListFields()
         plain = type(message)()
         plain.CopyFrom(message)
@@ -100,7 +100,7 @@ class MessageView:
 
 
 def _holds_messages(field: FieldDescriptor) -> bool:
-    """Whether it is a message, or several; a map of numbers or texts is none."""
+    """Return whether a field has messages; a map of numbers or texts has none."""
     kind = field.message_type
     if kind is not None and kind.GetOptions().map_entry:
         kind = kind.fields_by_name["value"].message_type
@@ -112,7 +112,7 @@ def _key(key: object) -> str:
 
 
 def _simple(field: FieldDescriptor, value: object) -> object:
-    """A field of one of Protobuf's own types."""
+    """Return a field of one of Protobuf's own types as a value of JSON."""
     if isinstance(value, bytes):
         return b64encode(value).decode()
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Protobuf: bytes that a message of a descriptor explains. Needs protobuf (extra `decode`)."""
+"""Protobuf data, decoded by a message of a descriptor. Needs protobuf (extra `decode`)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ _KNOWN_TYPES = (
 
 
 class ProtoFiles:
-    """Files of messages that know each other."""
+    """The message types of files that may import each other."""
 
     def __init__(self, files: Iterable[bytes]) -> None:
-        """`files`: FileDescriptorProtos in any order; the last is what `message_at` looks into.
-        Raises Undecodable."""
+        """Parse FileDescriptorProtos in any order; `message_at` looks into the last.
+
+        Raises Undecodable.
+        """
         from google.protobuf import descriptor_pb2, descriptor_pool
         from google.protobuf.message import DecodeError
 
@@ -47,7 +49,7 @@ class ProtoFiles:
 
     @classmethod
     def of_set(cls, data: bytes) -> ProtoFiles:
-        """From a file that `protoc --descriptor_set_out` wrote. Raises Undecodable."""
+        """Parse a file that `protoc --descriptor_set_out` wrote. Raises Undecodable."""
         from google.protobuf import descriptor_pb2
         from google.protobuf.message import DecodeError
 
@@ -58,14 +60,14 @@ class ProtoFiles:
         return cls([one.SerializeToString() for one in files])
 
     def message(self, name: str) -> ProtoMessage:
-        """By its full name. Raises Undecodable."""
+        """Return the message type with this full name. Raises Undecodable."""
         try:
             return ProtoMessage(self._pool, self._pool.FindMessageTypeByName(name))
         except KeyError:
             raise Undecodable(f"the descriptors have no message {name}") from None
 
     def message_at(self, indexes: Sequence[int]) -> ProtoMessage:
-        """By its place in the last file. Raises Undecodable."""
+        """Return the message type at this place in the last file. Raises Undecodable."""
         file = self._pool.FindFileByName(self._last)
         level = list(file.message_types_by_name.values())
         found = None
@@ -77,7 +79,7 @@ class ProtoFiles:
         return ProtoMessage(self._pool, found)
 
     def _add(self, files: dict[str, FileDescriptorProto]) -> None:
-        """Each after those that it imports."""
+        """Add the files, each after those that it imports. Raises Undecodable."""
         known = _well_known()
         added: set[str] = set()
 
@@ -100,7 +102,7 @@ class ProtoFiles:
 
 
 class ProtoMessage:
-    """`message.decode(data)`."""
+    """A message type, which decodes data: `message.decode(data)`."""
 
     def __init__(self, pool: DescriptorPool, descriptor: Descriptor) -> None:
         from google.protobuf.message_factory import GetMessageClass
@@ -110,7 +112,7 @@ class ProtoMessage:
         self.name = str(descriptor.full_name)
 
     def decode(self, data: bytes) -> object:
-        """Its fields that are set, by their names. Raises Undecodable."""
+        """Return the fields that are set in a message, by their names. Raises Undecodable."""
         from google.protobuf.message import DecodeError
 
         try:

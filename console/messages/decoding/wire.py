@@ -1,7 +1,8 @@
-"""How serializers with a schema registry put its id before what they wrote.
+"""The schema id that serializers with a schema registry write before the data.
 
-A zero byte, the id in four bytes, and with Protobuf which message of the schema it is. Follows the
-wire format of Confluent's serializers. Pure.
+It has a zero byte, the id in four bytes, and with Protobuf the place of the message type. Pure.
+
+Follows the wire format of Confluent's serializers.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ _NUMBER = Struct(">q")
 
 
 class Undecodable(ValueError):
-    """Bytes that the schema does not explain; `str()` is one line."""
+    """Bytes that cannot be decoded by their schema; `str()` is one line."""
 
 
 class UnknownSchema(Undecodable):
-    """The registry answers, and has no schema of this id."""
+    """An id for which the registry has no schema."""
 
 
 class Framed(NamedTuple):
-    """The id of the schema, and what was written by it."""
+    """The id of a schema, and the data behind it."""
 
     schema_id: int
     payload: bytes
 
 
 def framed(data: bytes) -> Framed | None:
-    """None where it does not begin so."""
+    """Return the schema id and the data of a value; None if it does not begin with an id."""
     if len(data) <= HEAD_SIZE or data[0] != _MAGIC:
         return None
     _, schema_id = _HEAD.unpack_from(data)
@@ -43,13 +44,15 @@ def framed(data: bytes) -> Framed | None:
 
 
 def number(data: bytes) -> int | None:
-    """What Kafka's LongSerializer wrote, None where it is not of 8 bytes."""
+    """Return the number that Kafka's LongSerializer wrote; None if there are not 8 bytes."""
     return _NUMBER.unpack(data)[0] if len(data) == _NUMBER.size else None
 
 
 def message_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes]:
-    """Which message of a Protobuf file, by its place among those of its level; and the message.
-    Raises Undecodable."""
+    """Return the place of a message type in its Protobuf file, level by level, and the message.
+
+    Raises Undecodable.
+    """
     try:
         count, pos = read_varint(payload, 0)
         if not 0 <= count <= _INDEXES_MAX:

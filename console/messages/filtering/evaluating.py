@@ -72,14 +72,14 @@ def _both(expression: Both) -> Evaluate:
     parts = [evaluator(part) for part in expression.conditions]
 
     def evaluate(fields: RecordFields) -> object:
-        known: object = True
+        result: object = True
         for part in parts:
             value = part(fields)
             if value is False:
                 return False
             if value is not True:
-                known = ABSENT
-        return known
+                result = ABSENT
+        return result
 
     return evaluate
 
@@ -88,14 +88,14 @@ def _either(expression: Either) -> Evaluate:
     parts = [evaluator(part) for part in expression.conditions]
 
     def evaluate(fields: RecordFields) -> object:
-        known: object = False
+        result: object = False
         for part in parts:
             value = part(fields)
             if value is True:
                 return True
             if value is not False:
-                known = ABSENT
-        return known
+                result = ABSENT
+        return result
 
     return evaluate
 
