@@ -1,37 +1,32 @@
 """A filter of records, ready to use: the expression's function, and a text that it needs.
 
-If no record can match without a certain text in its bytes, such as `PAID` for
-`value.status == "PAID"`, a batch is first searched for this text. Pure.
+If no record can match without one of certain texts (`needed_texts`), a batch is first searched for
+these. Pure.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from console.messages.decoding.decoded_parts import DecodedParts
 from console.messages.filtering.evaluating import Evaluate, evaluator
 from console.messages.filtering.expressions import (
-    STRUCTURED,
     Both,
     Compare,
     Either,
     Expression,
-    Field,
     Items,
     Literal,
     TextCall,
 )
+from console.messages.filtering.needed_texts import needed_pattern
 from console.messages.filtering.parsing import parse
 from console.messages.filtering.record_fields import RecordFields
 from console.messages.json_escapes import has_escapes
-from console.messages.matching import Pattern, compiled, records_with
+from console.messages.matching import BadPattern, Pattern, compiled, records_with
 from protocol.record_batch import RecordBatchHeader
 from protocol.records import Record, records_in
-
-_CHANGED_BY_JSON = re.compile(r"[\"\\/\x00-\x1f\x7f]")
-_NUMBER_LIKE = re.compile(r"[-+.\deE]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,37 +58,17 @@ class Condition:
 def condition_of(text: str) -> Condition:
     """Return the condition of a filter expression. Raises BadFilter."""
     expression = parse(text)
-    needed = _needed_text(expression)
-    pattern = None if needed is None else compiled(needed, is_regex=False, with_case=True)
+    needed = needed_pattern(expression)
+    pattern = None if needed is None else _compiled(needed)
     texts = tuple(dict.fromkeys(_compared_texts(expression)))
     return Condition(texts, evaluator(expression), pattern)
 
 
-def _needed_text(expression: Expression) -> str | None:
-    """Return a text that each record which matches has in its bytes, unless JSON escapes it."""
-    if isinstance(expression, Both):
-        needed = [_needed_text(part) for part in expression.conditions]
-        return max((text for text in needed if text is not None), key=len, default=None)
-    if isinstance(expression, Compare) and expression.operator == "==":
-        sides = (expression.left, expression.right)
-    elif isinstance(expression, TextCall):
-        sides = (expression.subject, expression.argument)
-    else:
-        return None
-    for field, text in (sides, sides[::-1]):
-        if isinstance(field, Field) and field.root in STRUCTURED and isinstance(text, Literal):
-            return _unchanged_text(text.value)
-    return None
-
-
-def _unchanged_text(value: object) -> str | None:
-    """Return a text that is written in JSON as it is; None for others, and for a text that equals a
-    number, which has several forms."""
-    if not isinstance(value, str) or not value:
-        return None
-    if _CHANGED_BY_JSON.search(value) or _NUMBER_LIKE.fullmatch(value):
-        return None
-    return value
+def _compiled(needed: str) -> Pattern | None:
+    try:
+        return compiled(needed, is_regex=True, with_case=True)
+    except BadPattern:
+        return None  # it is too long: each record is parsed
 
 
 def _compared_texts(expression: Expression) -> Iterator[str]:

@@ -45,7 +45,7 @@ _TEXT_METHODS: Mapping[str, Callable[[str, str], bool]] = {
     "startsWith": str.startswith,
     "endsWith": str.endswith,
 }
-_NUMBER = re.compile(r"-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,9})?")
+_NUMBER = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,9})?")
 _PLAIN_TYPES = (str, int, Decimal, list, dict, type(None))
 
 

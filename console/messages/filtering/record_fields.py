@@ -5,9 +5,8 @@ Numbers keep all their digits: decimals of JSON are Decimal. Pure.
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
-from functools import partial
+from json import JSONDecoder
 
 from console.answers import ABSENT
 from console.messages.decoding.decoded_parts import DecodedParts, JsonText
@@ -19,7 +18,8 @@ PARSED_BYTES_MAX = 1024 * 1024
 _UNREAD = object()
 _JSON_STARTS = ("{", "[", '"')
 
-_loads = partial(json.loads, parse_float=Decimal)
+_DECODER = JSONDecoder(parse_float=Decimal)
+"""One decoder for all records: `json.loads` would make one for each."""
 
 
 class RecordFields:
@@ -86,7 +86,7 @@ def _content(data: bytes | None, decoded: object) -> object:
 
 def _parsed(text: str, otherwise: object) -> object:
     try:
-        return _loads(text)
+        return _DECODER.decode(text)
     except (ValueError, ArithmeticError, RecursionError):
         return otherwise
 

@@ -150,7 +150,13 @@ def test_decoded_parts() -> None:
         ('value.status.startsWith("PA")', 1),
         ('value.status != "NEW"', 50),
         ('value.status == "PAID" || value.n == 7', 50),
+        ('value.status == "PAID" || value.id == 1005', 1),
+        ('value.status in ["PAID", "LOST"]', 1),
+        ("value.id == 1005", 1),
+        ("value.id == 1005.0 && value.n > 1", 1),
         ('value.n == "5"', 50),
+        ('value.status == "PAID" && value.n in [5, 6]', 1),
+        ('value.status in ["PAID", null]', 50),
         ('value.status == "PA\\"ID"', 50),
         ('!(value.status == "PAID")', 50),
     ],
@@ -158,7 +164,7 @@ def test_decoded_parts() -> None:
 def test_batches_are_scanned_for_a_text_that_a_match_needs(text: str, number: int) -> None:
     builder = RecordBatchBuilder()
     for n in range(50):
-        value = {"n": n, "status": "PAID" if n == 5 else "NEW"}
+        value = {"n": n, "id": 1000 + n, "status": "PAID" if n == 5 else "NEW"}
         builder.append(None, json.dumps(value).encode(), 0)
     data = bytes(builder.build())
     condition = condition_of(text)
@@ -166,6 +172,20 @@ def test_batches_are_scanned_for_a_text_that_a_match_needs(text: str, number: in
     assert len(candidates) == number
     if number == 1:
         assert condition.holds(0, candidates[0], None)
+
+
+@pytest.mark.parametrize(
+    "value", ["1200", "1200.0", "1.2e3", "12E+2", "120000e-2", '"1200"', '"01200.00"', '"1.2e3"']
+)
+@pytest.mark.parametrize("literal", ["1200", "1200.00", "1.2e3", "12e2"])
+def test_each_form_of_a_number_is_found(value: str, literal: str) -> None:
+    builder = RecordBatchBuilder()
+    for data in (b'{"a": 1}', f'{{"a": {value}}}'.encode(), b"x"):
+        builder.append(None, data, 0)
+    batch = bytes(builder.build())
+    condition = condition_of(f"value.a == {literal}")
+    candidates = condition.candidates(read_header(batch), batch[HEADER_SIZE:])
+    assert [one.offset for one in candidates if condition.holds(0, one, None)] == [1]
 
 
 def test_escapes_of_json_are_no_obstacle() -> None:
