@@ -193,8 +193,15 @@ def test_a_tail_has_the_records_that_match(console: Console) -> None:
     assert next(tail) == {"records": [], "dropped": 0}
     assert [one["offset"] for one in next(tail)["records"]] == [5, 8, 9]
     tail.close()
-    with pytest.raises(BadAsk, match="parts must be some of"):
-        next(asked(console, "/api/topics/{topic}/tail", q="i", parts="other"))
+    grow(console, 3, 3, 10)
+    tail = asked(console, "/api/topics/{topic}/tail", q="ni", filter="offset > 8")
+    next(tail)
+    (record,) = next(tail)["records"]
+    assert (record["offset"], record["match"]["texts"]) == (9, ["ni"])
+    tail.close()
+    for values in ({"q": "i", "parts": "other"}, {"filter": "value ="}):
+        with pytest.raises(BadAsk):
+            asked(console, "/api/topics/{topic}/tail", **values)
 
 
 def test_a_record_and_its_batch(console: Console) -> None:
