@@ -187,10 +187,12 @@ export function useStream(what, onEvent) {
         let reason = "the console does not answer: check that ottla console is running";
         try {
           const response = await fetch(address);
-          reason = response.ok
-            ? "the live updates ended: reload the page"
-            : (await response.json()).error;
-          response.body?.cancel?.();
+          if (response.ok) {
+            reason = "the live updates ended: reload the page";
+            await response.body?.cancel?.();
+          } else {
+            reason = (await response.json()).error;
+          }
         } catch {
           // the console does not answer at all
         }
