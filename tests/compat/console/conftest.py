@@ -1,6 +1,7 @@
 """A console with the right to write, in front of a scene of its own.
 
-With `--broker=apache-kafka` it stands before Apache Kafka, and looks at that one's folder.
+With `--broker=apache-kafka`, all tests of this folder run in front of Apache Kafka. Without it, only
+`test_apache_kafka.py` does.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ PROPERTIES = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
-"""There are rights to be looked at, and who looks has them all."""
+"""The properties of a broker with an authorizer, on which the tests' login has all rights."""
 
 
 @pytest.fixture(scope="module")

@@ -11,29 +11,13 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.console.scene import LAGGING, ORDERS
+from tests.compat.console.views import VIEWS
 from tests.tools.console import DESK, Tab, chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 SMALL_PHONE = (320, 700)
 """The width that WCAG 2.2 names: no page scrolls sideways there."""
-VIEWS = {
-    "/": "Healthy",
-    "/topics": ORDERS,
-    f"/topics/{ORDERS}": "Partitions",
-    f"/topics/{ORDERS}/messages": "The newest 50 of 401 offsets",
-    f"/topics/{ORDERS}/messages/0/1": "Max timestamp",
-    "/groups": LAGGING,
-    f"/groups/{LAGGING}": "Lag over the last hour",
-    "/replicas": f"{ORDERS}-0",
-    "/segments": f"{ORDERS}-0",
-    f"/segments/{ORDERS}/0": "high watermark",
-    "/flow": "How a record flows",
-    "/quorum": "Leader",
-    "/configs": "log.dirs",
-    "/access": "User:alice",
-}
-"""What each shows once it has its answer."""
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESK, "light"), (SMALL_PHONE, "dark")])
