@@ -128,10 +128,10 @@ export function useGet(what, { every = 0 } = {}) {
       }
       try {
         const data = await get(/** @type {Form} */ (what), ending.signal);
-        set({ data, error: null, loading: false });
+        set({ data, at: Date.now(), error: null, loading: false });
       } catch (error) {
         if (ending.signal.aborted) return;
-        set((before) => ({ data: before.data, error: messageOf(error), loading: false }));
+        set((before) => ({ ...before, error: messageOf(error), loading: false }));
       }
       if (every && !ending.signal.aborted) timer = setTimeout(ask, every);
     }

@@ -9,6 +9,8 @@ declare namespace Api {
   /** An answer, or why there is none. */
   interface Got<T> {
     data: T | null;
+    /** When the data came, in ms since 1970. */
+    at?: number;
     error: string | null;
     loading: boolean;
     again: () => void;

@@ -4,6 +4,7 @@
 export { Page, Panel, Tile, Tiles, Badge, Empty, ErrorLine, Waiting, Note } from "./page.js";
 export { Button, Field, Check, Tabs, Confirm, Dialog, SearchBox } from "./controls.js";
 export { CopyMenu } from "./copy.js";
+export { AsOf } from "./as_of.js";
 export { Table } from "./table.js";
 export { Chart, Spark } from "./chart.js";
 export { JsonTree } from "./json_tree.js";

@@ -6,6 +6,7 @@ import { goTo } from "../address.js";
 import { path, post, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
+  AsOf,
   Badge,
   Button,
   Chart,
@@ -37,7 +38,8 @@ const LINES = 6;
 /** @param {{ params: Params, about: Partial<Answer.About> }} props */
 export function Group({ params, about }) {
   const name = params.group;
-  const { data, error, again } = useGet(path("/api/group", { group: name }), { every: EVERY_MS });
+  const got = useGet(path("/api/group", { group: name }), { every: EVERY_MS });
+  const { data, error, again } = got;
   const lag = useGet(path("/api/group/lag", { group: name }), { every: CHART_MS });
   const [dialog, setDialog] = useState(null);
   const close = () => setDialog(null);
@@ -45,6 +47,7 @@ export function Group({ params, about }) {
       about=${data && html`<${When} words=${data.since} />`}
       actions=${data && about.writes && html`<${Actions} data=${data} onOpen=${setDialog} />`}>
     <${ErrorLine} error=${error} />
+    <${AsOf} got=${got} />
     ${data === null && !error && html`<${Waiting} />`}
     ${
       data &&

@@ -7,6 +7,7 @@ import { path, useGet } from "../api.js";
 import * as links from "../links.js";
 import { withoutCommit } from "./group_words.js";
 import {
+  AsOf,
   Badge,
   Button,
   Empty,
@@ -47,9 +48,10 @@ export function Groups() {
   const [sort, setSort] = useAddressState("sort", "lag");
   const [start, setStart] = useAddressState("from", "0");
   const from = Number(start) || 0;
-  const { data, error } = useGet(path("/api/groups", { q: word, sort, from, count: PAGE }), {
+  const got = useGet(path("/api/groups", { q: word, sort, from, count: PAGE }), {
     every: EVERY_MS,
   });
+  const { data, error } = got;
   function search(next) {
     setWord(next);
     setStart("0");
@@ -65,6 +67,7 @@ export function Groups() {
         </select>
       `}>
     <${ErrorLine} error=${error} />
+    <${AsOf} got=${got} />
     ${data === null && !error && html`<${Waiting} />`}
     ${
       data &&

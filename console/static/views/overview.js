@@ -6,11 +6,11 @@ import { useGet } from "../api.js";
 import * as links from "../links.js";
 import { withoutCommit } from "./group_words.js";
 import {
+  AsOf,
   Badge,
   Chart,
   Empty,
   ErrorLine,
-  Note,
   Page,
   Panel,
   Spark,
@@ -24,7 +24,6 @@ import {
   lagOf,
   plural,
   rate,
-  time,
 } from "../parts/index.js";
 
 export function Overview() {
@@ -35,15 +34,9 @@ export function Overview() {
       about=${health.data ? `Cluster ${health.data.cluster_id}` : null}>
     <${ErrorLine} error=${health.error} />
     <${ErrorLine} error=${live.error !== health.error ? live.error : null} />
-    ${
-      (health.error || live.error) &&
-      found?.at &&
-      html`<${Note} kind="warn">
-        The figures below are as of ${time(found.at * 1000, { millis: false })}.
-      <//>`
-    }
+    <${AsOf} got=${live.error ? live : health} />
     ${health.loading && html`<${Waiting} />`}
-    ${health.data && html`<${Health} data=${health.data} />`}
+    ${health.data && !health.error && html`<${Health} data=${health.data} />`}
     <${Tiles}>
       <${Tile} label="Records written" value=${rate(found?.records_per_s)} unit="/s"
           below=${found ? `${count(found.records)} in all topics` : ""} />
@@ -68,7 +61,7 @@ export function Overview() {
         </div>
       `
     }
-    ${health.data && html`<${Brokers} data=${health.data} />`}
+    ${health.data && !health.error && html`<${Brokers} data=${health.data} />`}
   <//>`;
 }
 
@@ -79,7 +72,8 @@ function sizeOf(size) {
 
 /** @param {Answer.LiveOverview | null} found */
 function groupsBelow(found) {
-  return found?.hides_groups ? "that this login may describe" : "with committed offsets";
+  if (!found) return "";
+  return found.hides_groups ? "that this login may describe" : "with committed offsets";
 }
 
 /** @param {{ data: Answer.ClusterHealth }} props */

@@ -6,6 +6,7 @@ import { goTo } from "../address.js";
 import { path, post, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
+  AsOf,
   Badge,
   Button,
   bytes,
@@ -65,6 +66,7 @@ export function Topic({ params, about }) {
   }>
     <${Tabs} items=${topicTabs(topic)} current="topic" />
     <${ErrorLine} error=${one.error} />
+    <${AsOf} got=${one} />
     <${WaitingNote} topic=${topic} />
     ${one.loading && html`<${Waiting} />`}
     ${

@@ -6,6 +6,7 @@ import { goTo, useAddressFlag, useAddressState } from "../address.js";
 import { post, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
+  AsOf,
   Badge,
   Button,
   Check,
@@ -46,6 +47,7 @@ export function Topics({ about }) {
         html`<${Button} kind="primary" onClick=${() => setMaking(true)}>Create a topic<//>`
       }>
     <${ErrorLine} error=${list.error} />
+    <${AsOf} got=${list} />
     <${ErrorLine} error=${live.error !== list.error ? live.error : null} />
     <div class="spread">
       <div class="topic-filter">

@@ -6,6 +6,7 @@ import { replaceWith } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
+  AsOf,
   Badge,
   Button,
   Empty,
@@ -31,7 +32,8 @@ const EVERY_MS = 5000;
 export function Transactions({ params, about }) {
   const { q = "", states = "", longer = "", topic = "" } = params.q;
   const asked = path("/api/transactions", { q, states, longer_ms: longer });
-  const { data, error, again } = useGet(asked, { every: EVERY_MS });
+  const got = useGet(asked, { every: EVERY_MS });
+  const { data, error, again } = got;
   const [target, setTarget] = useState(null);
   function go(change) {
     replaceWith(links.transactions({ q, states, longer, topic, ...change }));
@@ -46,6 +48,7 @@ export function Transactions({ params, about }) {
             onChange=${(next) => go({ longer: next })} />
       `}>
     <${ErrorLine} error=${error} />
+    <${AsOf} got=${got} />
     ${data === null && !error && html`<${Waiting} />`}
     ${
       data &&

@@ -1,7 +1,7 @@
 """A console with the right to write, in front of a scene of its own.
 
-With `--broker=apache-kafka`, all tests of this folder run in front of Apache Kafka. Without it, only
-`test_apache_kafka.py` does.
+With `--broker=apache-kafka`, the tests that use its fixtures run in front of Apache Kafka. Without
+it, only those of `test_apache_kafka.py` do.
 """
 
 from __future__ import annotations
