@@ -1,5 +1,5 @@
 // @ts-check
-// Moving a group: where to, which partitions, what that means, and then done.
+// The dialog that resets a group's offsets: the new position, the partitions, and a preview.
 
 import { html, useState } from "../vendor/preact.js";
 import { path, post } from "../api.js";
@@ -18,7 +18,7 @@ const PLACES = [
 export function Reset({ data, onClose, onDone }) {
   const [place, setPlace] = useState("start");
   const [value, setValue] = useState("");
-  const [off, setOff] = useState(() => new Set());
+  const [off, setOff] = useState(() => notChosenAtFirst(data.partitions));
   const [own, setOwn] = useState({});
   const [plan, setPlan] = useState(null);
   const [error, setError] = useState(null);
@@ -113,6 +113,16 @@ export function Reset({ data, onClose, onDone }) {
           `
     }
   <//>`;
+}
+
+/**
+ * Return the ids of the partitions that are not chosen at first: a reset of them would be their
+ * first commit.
+ *
+ * @param {Answer.GroupPartition[]} partitions
+ */
+function notChosenAtFirst(partitions) {
+  return new Set(partitions.filter((one) => one.committed === null).map(id));
 }
 
 /** @param {{ place: string, value: string, onInput: Call }} props */

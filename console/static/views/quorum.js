@@ -38,8 +38,8 @@ export function Quorum() {
       html`
         <${Figures} quorum=${quorum} />
         <${Panel} title="Voters and observers" inside=${false}>
-          <${Table} label="Voters and observers" rows=${replicas(quorum)} columns=${REPLICAS}
-              id=${(row) => row.id} />
+          <${Table} label="Voters and observers" rows=${replicas(quorum)}
+              columns=${columnsOf(replicas(quorum))} id=${(row) => row.id} />
         <//>
       `
     }
@@ -109,12 +109,23 @@ const REPLICAS = [
     wide: true,
     show: (row) => html`<span class="quiet">${row.addresses.join(", ") || "–"}</span>`,
   },
-  {
-    name: "Directory id",
-    wide: true,
-    show: (row) => html`<code class="quiet">${row.directory ?? "–"}</code>`,
-  },
 ];
+
+/** @type {Column<ReturnType<typeof replicas>[number]>} */
+const DIRECTORY = {
+  name: "Directory id",
+  wide: true,
+  show: (row) => html`<code class="quiet">${row.directory ?? "–"}</code>`,
+};
+
+/**
+ * Return the columns; that of the directory ids only if the quorum has any.
+ *
+ * @param {ReturnType<typeof replicas>} rows
+ */
+function columnsOf(rows) {
+  return rows.some((row) => row.directory !== null) ? [...REPLICAS, DIRECTORY] : REPLICAS;
+}
 
 function since(row, ms) {
   if (row.leads) return html`<span class="quiet">–</span>`;
@@ -180,6 +191,8 @@ const FEATURES = [
   {
     name: "Levels that this broker supports",
     show: (row) =>
-      html`<span class="quiet">${row.least === null ? "–" : `${row.least} to ${row.most}`}</span>`,
+      html`<span class="quiet">
+        ${row.least === null ? "–" : `${row.least} to ${row.most}`}
+      </span>`,
   },
 ];
