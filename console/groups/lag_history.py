@@ -1,12 +1,12 @@
-"""The lag of groups over the last hour, in memory: what was read, what was there, since when not.
+"""The samples of the lag of groups over the last hour, in memory.
 
-Owns the samples, and their bounds: POINTS_MAX of each series, GROUPS_MAX groups, SERIES_MAX series
-of partitions over all groups and PARTITIONS_MAX of one; where there are more, those with the lowest
-lag have none. Pure: times come in, as ms since the epoch. Never asks a cluster.
+Owns the samples, and their limits: POINTS_MAX of each series, GROUPS_MAX groups, SERIES_MAX series
+of partitions over all groups and PARTITIONS_MAX of a group. Beyond these, the partitions with the
+lowest lag have no series. Pure: times are arguments, in ms since the epoch. Never asks a cluster.
 
-A partition *keeps up* while all that was there at some sample has been read GRACE samples later. It
-is behind since the last sample of which that is true: one that stopped, and one that is too slow,
-are found by the same rule, and a busy one that always has some lag is not.
+A partition *keeps up* if all records that it had at some sample are read GRACE samples later. It is
+behind since the last sample for which that is true. So a group that stopped and a group that is too
+slow are both behind, and a busy group that always has some lag is not.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Committed = Mapping[str, Mapping[Partition, int]]
 
 
 class Behind(NamedTuple):
-    """How a series stands. Times are ms since the epoch.
+    """The lag of a partition, and since when it is behind. Times are ms since the epoch.
 
-    `since_ms`: when it began not to keep up, None while it does. `from_start`: it did not keep up
-    when it was first looked at, at `since_ms`; without that, it is watched for too short a time to
-    be judged. `unmoved_since_ms`: the last sample at which its
-    committed offset changed, or the first one. `waiting_since_ms`: about when the record at the
-    committed offset was written; None where that is before the samples, or it has no lag.
+    `since_ms`: the time since which it does not keep up, None if it keeps up. `from_start`: it has
+    never kept up, so that `since_ms` is its first sample; with `since_ms` None, there are too few
+    samples to tell. `unmoved_since_ms`: the last sample at which its committed offset changed, or
+    the first. `waiting_since_ms`: the sample before which the record at the committed offset was
+    written; None if that was before all samples, or if there is no lag.
     """
 
     lag: int | None
@@ -48,7 +48,7 @@ class Behind(NamedTuple):
 
 
 class History(NamedTuple):
-    """Lines of a chart: a value for each time, None where it is not known."""
+    """The lines of a chart: a value for each time, None if it is not known."""
 
     times_ms: list[int]
     total: list[int | None]
@@ -56,18 +56,18 @@ class History(NamedTuple):
 
 
 class _Series:
-    """A partition of a group. Its values stand for the newest samples."""
+    """The committed offsets and ends of a partition of a group at the newest samples."""
 
     def __init__(self) -> None:
         self.committed = array("q")
         self.ends = array("q")
         self.caught_up_ms: int | None = None
-        """The newest sample of which all that was there has been read in time."""
+        """The newest sample all records of which were read in time."""
         self.first_ms = 0
         self.moved_ms = 0
 
     def add(self, at_ms: int, committed: int, end: int, times: array[int]) -> None:
-        """`times` ends with `at_ms`."""
+        """Append a sample of the time `at_ms`, with which `times` ends."""
         if not self.committed:
             self.first_ms = self.moved_ms = at_ms
         elif committed not in (UNKNOWN, self.last_committed):
@@ -84,12 +84,12 @@ class _Series:
 
     @property
     def last_committed(self) -> int:
-        """The newest that is known, or UNKNOWN."""
-        return next((one for one in reversed(self.committed) if one != UNKNOWN), UNKNOWN)
+        """The newest committed offset that is known, or UNKNOWN."""
+        return next((offset for offset in reversed(self.committed) if offset != UNKNOWN), UNKNOWN)
 
     @property
     def lag(self) -> int | None:
-        """Now; None where it is not known."""
+        """The lag at the last sample; None if it is not known."""
         return _lag(self.committed[-1], self.ends[-1])
 
     def lags(self) -> Iterator[int | None]:
@@ -112,7 +112,7 @@ class _Series:
         return self.caught_up_ms >= own[-min(GRACE + 1, len(own))]
 
     def _waiting_since(self, own: array[int]) -> int | None:
-        """The first sample at which the record at the committed offset was there."""
+        """Return the first sample at which the record at the committed offset was written."""
         committed = self.last_committed
         for index, end in enumerate(self.ends):
             if end > committed:
@@ -145,11 +145,11 @@ class _Group:
 
 
 class LagHistory:
-    """Samples of all groups."""
+    """The samples of all groups."""
 
     def __init__(self) -> None:
         self.times = array("q")
-        """Of the samples, in ms since the epoch."""
+        """The times of the samples, in ms since the epoch."""
         self._groups: dict[str, _Group] = {}
 
     def add(
@@ -171,13 +171,13 @@ class LagHistory:
 
     @property
     def groups(self) -> list[str]:
-        """Those that have samples, in order."""
+        """The names of the groups that have samples, in order."""
         return list(self._groups)
 
     def lag(self, group: str) -> TotalLag:
-        """The sum at the last sample, over the partitions that the group has committed."""
-        found = self._groups.get(group)
-        return total_lag([]) if found is None else found.lag
+        """Return the sum at the last sample, over the partitions with a committed offset."""
+        known = self._groups.get(group)
+        return total_lag([]) if known is None else known.lag
 
     def uncommitted(self, group: str) -> Uncommitted:
         """Return the partitions without a committed offset at the last sample, of the topics of
@@ -186,43 +186,44 @@ class LagHistory:
         return Uncommitted() if known is None else known.uncommitted
 
     def spark(self, group: str, points: int) -> list[int | None]:
-        """The sums over the time of memory, at most `points` of them: the highest of each part."""
-        found = self._groups.get(group)
-        if found is None or not points:
+        """Return the sums of the last hour in at most `points` parts: the highest of each part."""
+        known = self._groups.get(group)
+        if known is None or not points:
             return []
-        step = -(-len(found.total) // points)
-        parts = (found.total[at : at + step] for at in range(0, len(found.total), step))
+        step = -(-len(known.total) // points)
+        parts = (known.total[at : at + step] for at in range(0, len(known.total), step))
         return [_known(max(part)) for part in parts]
 
     def behind(self, group: str) -> dict[Partition, Behind]:
-        """How each partition stands of which there are samples, in order."""
-        found = self._groups.get(group)
-        if found is None:
+        """Return the lag of each partition that has samples, in order."""
+        known = self._groups.get(group)
+        if known is None:
             return {}
-        return {at: one.behind(self.times) for at, one in sorted(found.partitions.items())}
+        return {at: series.behind(self.times) for at, series in sorted(known.partitions.items())}
 
     def worst(self, group: str) -> Behind | None:
-        """The partition of a group that stands for it: that which is behind for longest; where none
-        is, one that cannot be judged yet, or one with lag. None where there is no lag."""
-        lagging = [one for one in self.behind(group).values() if one.lag]
-        late = [one for one in lagging if one.since_ms is not None]
+        """Return the partition that stands for its group: that which is behind for longest. If none
+        is behind, return one with too few samples, or one with lag; None if there is no lag."""
+        lagging = [behind for behind in self.behind(group).values() if behind.lag]
+        late = [behind for behind in lagging if behind.since_ms is not None]
         if late:
             return min(late, key=_since)
-        return next((one for one in lagging if one.from_start), next(iter(lagging), None))
+        unsure = (behind for behind in lagging if behind.from_start)
+        return next(unsure, next(iter(lagging), None))
 
     def history(self, group: str, partitions: Iterable[Partition] | None = None) -> History:
-        """All samples of a group; of the partitions named, or of all that have some."""
-        found = self._groups.get(group)
-        if found is None:
+        """Return all samples of a group: of the named partitions, or of all that have samples."""
+        known = self._groups.get(group)
+        if known is None:
             return History([], [], {})
-        count = len(found.total)
-        chosen = found.partitions if partitions is None else partitions
+        count = len(known.total)
+        chosen = known.partitions if partitions is None else partitions
         lines = {
-            at: _padded(found.partitions[at].lags(), count)
+            at: _padded(known.partitions[at].lags(), count)
             for at in chosen
-            if at in found.partitions
+            if at in known.partitions
         }
-        return History(list(self.times[-count:]), [_known(one) for one in found.total], lines)
+        return History(list(self.times[-count:]), [_known(lag) for lag in known.total], lines)
 
     def _add_to(
         self,
@@ -258,10 +259,10 @@ def _known(value: int) -> int | None:
 
 
 def _padded(values: Iterable[int | None], count: int) -> list[int | None]:
-    found = list(values)
-    return [None] * (count - len(found)) + found
+    known = list(values)
+    return [None] * (count - len(known)) + known
 
 
-def _since(one: Behind) -> int:
-    assert one.since_ms is not None
-    return one.since_ms
+def _since(behind: Behind) -> int:
+    assert behind.since_ms is not None
+    return behind.since_ms

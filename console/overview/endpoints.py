@@ -57,14 +57,14 @@ def shown(status: ClusterStatus) -> ClusterHealth:
         cluster_id=status.cluster_id,
         brokers=[
             BrokerHealth(
-                id=one.node_id,
-                host=one.host,
-                port=one.port,
-                rack=one.rack,
-                alive=not one.fenced and one.reachable is not False,
-                controller=quorum is not None and quorum.leader_id == one.node_id,
+                id=broker.node_id,
+                host=broker.host,
+                port=broker.port,
+                rack=broker.rack,
+                alive=not broker.fenced and broker.reachable is not False,
+                controller=quorum is not None and quorum.leader_id == broker.node_id,
             )
-            for one in status.brokers
+            for broker in status.brokers
         ],
         controller=None if quorum is None else quorum.leader_id,
         epoch=None if quorum is None else quorum.epoch,

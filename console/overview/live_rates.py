@@ -128,16 +128,16 @@ class LiveRates:
         if is_first:
             return _Point(at, None, None, {})
         own = self._own()
-        of_bytes = [one.bytes_per_s for one in own if one.bytes_per_s is not None]
+        of_bytes = [topic.bytes_per_s for topic in own if topic.bytes_per_s is not None]
         return _Point(
             at,
-            sum(one.records_per_s or 0.0 for one in own),
+            sum(topic.records_per_s or 0.0 for topic in own),
             sum(of_bytes) if of_bytes or not own else None,
-            {one.topic: one.records_per_s or 0.0 for one in own[: 3 * BUSIEST]},
+            {topic.topic: topic.records_per_s or 0.0 for topic in own[: 3 * BUSIEST]},
         )
 
     def _own(self) -> list[TopicRate]:
-        return [one for one in self.topics if one.topic not in self._internal]
+        return [topic for topic in self.topics if topic.topic not in self._internal]
 
     def shown(self, groups_left_out: int = 0, *, hides_groups: bool = False) -> LiveOverview:
         """Return the overview's rates. Internal topics are left out."""

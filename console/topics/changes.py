@@ -1,6 +1,6 @@
-"""What the page wants to change of topics: words checked, then done as `ottla topic` does it.
+"""Changes of topics: the body of a page's request is checked, and the change is `ottla topic`'s.
 
-Owns no connection. Everything here is refused without --allow-writes, before it comes here.
+Owns no connection. Without --allow-writes, the console rejects these requests before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REPLICAS_MAX = 32_767
 
 @dataclass(frozen=True, slots=True)
 class MadeTopic:
-    """A topic that was made."""
+    """A topic that was created."""
 
     topic: str
     partitions: int
@@ -28,7 +28,7 @@ class MadeTopic:
 
 @dataclass(frozen=True, slots=True)
 class GrownTopic:
-    """A topic that has so many partitions now."""
+    """A topic with its new number of partitions."""
 
     topic: str
     partitions: int
@@ -36,13 +36,14 @@ class GrownTopic:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTopic:
-    """A topic that was changed or removed."""
+    """A topic that was changed or deleted."""
 
     topic: str
 
 
 def make(cluster: ClusterClient, body: object) -> MadeTopic:
-    """A topic of a `name`, and what else is said of `partitions`, `replicas`, `configs`."""
+    """Create the topic `name` with `partitions`, `replicas` and `configs`, which may be left out.
+    Raises BadAsk, Refused."""
     asked = _object(body)
     name = asked.get("name")
     if not isinstance(name, str):
@@ -62,13 +63,13 @@ def make(cluster: ClusterClient, body: object) -> MadeTopic:
 
 
 def remove(cluster: ClusterClient, topic: str) -> ChangedTopic:
-    """A topic, and all records in it."""
-    (gone,) = delete(cluster, [topic])
-    return ChangedTopic(gone)
+    """Delete a topic with all its records. Raises Refused."""
+    (deleted,) = delete(cluster, [topic])
+    return ChangedTopic(deleted)
 
 
 def grow(cluster: ClusterClient, topic: str, body: object) -> GrownTopic:
-    """To `count` partitions."""
+    """Raise the number of partitions to `count`. Raises BadAsk, Refused."""
     count = _number(_object(body), "count", PARTITIONS_MAX)
     if count is None:
         raise BadAsk("count is missing: enter the new number of partitions")
@@ -83,15 +84,15 @@ def _object(body: object) -> Mapping[str, object]:
 
 
 def _number(asked: Mapping[str, object], name: str, most: int) -> int | None:
-    found = asked.get(name)
-    if found is None:
+    number = asked.get(name)
+    if number is None:
         return None
-    if type(found) is not int or not 0 < found <= most:
+    if type(number) is not int or not 0 < number <= most:
         raise BadAsk(f"{name} must be a whole number from 1 to {most}")
-    return found
+    return number
 
 
-def _texts(found: object) -> dict[str, str]:
-    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+def _texts(configs: object) -> dict[str, str]:
+    if not isinstance(configs, dict) or not all(isinstance(one, str) for one in configs.values()):
         raise BadAsk("configs must be an object with strings as values")
-    return found
+    return configs

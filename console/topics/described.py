@@ -20,14 +20,14 @@ from client.groups.total_lag import TotalLag, total_lag
 from client.offsets import ends, list_known_offsets, list_offsets
 from client.refusals import Refused
 from client.topics import log_sizes
-from protocol.messages.metadata import MetadataResponseTopic
+from protocol.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
 
 GROUPS_MAX = 500
 
 
 TopicRow = tuple[str, int, int, bool, int, int]
-"""Name, partitions, replicas, whether it is the cluster's own, partitions that lack a replica in
-sync, partitions without a leader: a list, since there may be ten thousand."""
+"""The name, the number of partitions and of replicas, whether the topic is internal, the number of
+under-replicated partitions and of those without a leader. A tuple, since there may be 10,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class TopicConfig:
 
 @dataclass(frozen=True, slots=True)
 class TopicReader:
-    """A group that has committed something of a topic.
+    """A group that has committed offsets of a topic.
 
-    `lag` is the sum of the partitions whose end is known; None: it is known of none.
+    `lag` is the sum of the known lags of its partitions, None if no lag is known.
     """
 
     group: str
@@ -89,7 +89,7 @@ class TopicReader:
 
 @dataclass(frozen=True, slots=True)
 class TopicReaders:
-    """The groups that read a topic; so many were not asked."""
+    """The groups that read a topic. `left_out` is the number of groups that were not asked."""
 
     groups: list[TopicReader]
     left_out: int
@@ -101,10 +101,10 @@ def row(topic: MetadataResponseTopic) -> TopicRow:
     return (
         topic.name or "",
         len(parts),
-        max((len(one.replica_nodes) for one in parts), default=0),
+        max((len(part.replica_nodes) for part in parts), default=0),
         topic.is_internal,
-        sum(len(one.isr_nodes) < len(one.replica_nodes) for one in parts),
-        sum(one.leader_id < 0 for one in parts),
+        sum(len(part.isr_nodes) < len(part.replica_nodes) for part in parts),
+        sum(part.leader_id < 0 for part in parts),
     )
 
 
@@ -121,20 +121,20 @@ def described(cluster: ClusterClient, name: str) -> Topic:
         internal=topic.is_internal,
         partitions=[
             TopicPartition(
-                partition=one.partition_index,
-                leader=None if one.leader_id < 0 else one.leader_id,
-                epoch=one.leader_epoch,
-                replicas=list(one.replica_nodes),
-                isr=list(one.isr_nodes),
-                offline=list(one.offline_replicas),
-                first=first.get((name, one.partition_index)),
-                end=last.get((name, one.partition_index)),
-                bytes=sizes.get((name, one.partition_index), {}).get(one.leader_id),
-                all_bytes=_sum(sizes.get((name, one.partition_index))),
+                partition=part.partition_index,
+                leader=None if part.leader_id < 0 else part.leader_id,
+                epoch=part.leader_epoch,
+                replicas=list(part.replica_nodes),
+                isr=list(part.isr_nodes),
+                offline=list(part.offline_replicas),
+                first=first.get((name, part.partition_index)),
+                end=last.get((name, part.partition_index)),
+                bytes=sizes.get((name, part.partition_index), {}).get(part.leader_id),
+                all_bytes=_sum(sizes.get((name, part.partition_index))),
             )
-            for one in sorted(topic.partitions, key=_index)
+            for part in sorted(topic.partitions, key=_index)
         ],
-        operations=None if operations is None else sorted(one.name for one in operations),
+        operations=None if operations is None else sorted(each.name for each in operations),
     )
 
 
@@ -158,53 +158,54 @@ def _sum(sizes: Mapping[int, int] | None) -> int | None:
 
 
 def configs(cluster: ClusterClient, name: str) -> list[TopicConfig]:
-    """All configs of a topic; `own`: set for this topic. Raises Refused."""
-    found = configs_of(cluster, ConfigResource(TOPIC, name), with_documentation=True)
+    """Ask the cluster for all configs of a topic. Raises Refused."""
+    entries = configs_of(cluster, ConfigResource(TOPIC, name), with_documentation=True)
     return [
         TopicConfig(
-            name=one.name,
-            value=one.value,
-            source=SOURCES.get(one.config_source, str(one.config_source)),
-            own=one.config_source in OWN_SOURCES[TOPIC],
-            documentation=one.documentation,
+            name=entry.name,
+            value=entry.value,
+            source=SOURCES.get(entry.config_source, str(entry.config_source)),
+            own=entry.config_source in OWN_SOURCES[TOPIC],
+            documentation=entry.documentation,
         )
-        for one in found
+        for entry in entries
     ]
 
 
 def readers(cluster: ClusterClient, name: str) -> TopicReaders:
-    """The groups that have committed something of a topic, those furthest behind first; so many
-    groups are asked at most. Raises Refused."""
+    """Ask the cluster for the groups that have committed offsets of a topic, and return them, the
+    most lag first. Asks at most GROUPS_MAX groups. Raises Refused."""
     topics = cluster.topics([name])
     wanted = dict.fromkeys(partitions_of(topics), LATEST)
     last = list_offsets(cluster, topics, wanted)
     groups = listed(cluster)
     rows = []
-    for one in groups[:GROUPS_MAX]:
-        found = _standing(cluster, one.group, name)
-        if found:
-            behind = lag(found.items(), last)
-            rows.append(TopicReader(one.group, one.state, len(found), *behind))
+    for group in groups[:GROUPS_MAX]:
+        committed = _committed(cluster, group.group, name)
+        if committed:
+            behind = lag(committed.items(), last)
+            rows.append(TopicReader(group.group, group.state, len(committed), *behind))
     rows.sort(key=_behind)
     return TopicReaders(rows, max(len(groups) - GROUPS_MAX, 0))
 
 
 def lag(committed: Iterable[tuple[Partition, int]], last: Mapping[Partition, int]) -> TotalLag:
-    """Records behind the ends."""
+    """Return the records between committed offsets and ends."""
     return total_lag(max(last[at] - offset, 0) if at in last else None for at, offset in committed)
 
 
-def _standing(cluster: ClusterClient, group: str, topic: str) -> dict[Partition, int]:
+def _committed(cluster: ClusterClient, group: str, topic: str) -> dict[Partition, int]:
+    """Return the committed offsets of a group in a topic; none if the login may not see them."""
     try:
         committed = committed_offsets(cluster, group)
-    except Refused:  # it may not be seen, or is gone
+    except Refused:  # or the group is gone
         return {}
     return {at: offset for at, offset in committed.items() if at[0] == topic}
 
 
-def _behind(one: TopicReader) -> tuple[int, str]:
-    return -(one.lag or 0), one.group
+def _behind(reader: TopicReader) -> tuple[int, str]:
+    return -(reader.lag or 0), reader.group
 
 
-def _index(one: object) -> int:
-    return one.partition_index  # type: ignore[attr-defined,no-any-return]
+def _index(partition: MetadataResponsePartition) -> int:
+    return partition.partition_index

@@ -1,7 +1,7 @@
-"""What the page asks about topics, and wants changed.
+"""The endpoints about topics: the list, a topic, its groups and configs, and changes.
 
-The list comes from one answer of the cluster, and what takes longer after it: sizes and rates from
-the sampler of the overview, groups of one topic.
+The list comes from one answer of the cluster. The page asks for the rest apart, because it takes
+longer: sizes and rates, from the overview's sampler, and the groups of a topic.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from console.topics.described import (
 
 @dataclass(frozen=True, slots=True)
 class TopicList:
-    """All topics."""
+    """The rows of all topics that the login may see."""
 
     topics: list[TopicRow]
 
 
 @dataclass(frozen=True, slots=True)
 class LiveTopics:
-    """Records, bytes of the leaders, records and bytes a second by topic; None: not yet known."""
+    """The records, the bytes of the leaders, and both per second, by topic; None: not known."""
 
     at: float | None
     topics: dict[str, tuple[int, int | None, float | None, float | None]]

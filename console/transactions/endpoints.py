@@ -120,8 +120,8 @@ def _producers(console: Console, ask: Ask) -> PartitionProducers:
     at = (ask.text("topic"), ask.number("partition", least=0, most=(1 << 31) - 1))
     with console.cluster() as cluster:
         topics = cluster.topics([at[0]])
-        found = producers_of(cluster, topics, [at])
-        producers = found.by_partition.get(at, [])
+        described = producers_of(cluster, topics, [at])
+        producers = described.by_partition.get(at, [])
         ids = [producer.producer_id for producer in producers]
         transactions = transactions_of(cluster, ids[:PRODUCERS_MAX])
         stable, end = stable_and_end(cluster, topics, [at]).get(at, (None, None))
@@ -131,7 +131,7 @@ def _producers(console: Console, ask: Ask) -> PartitionProducers:
         of=len(producers),
         stable=stable,
         end=end,
-        denied=at[0] in found.denied,
+        denied=at[0] in described.denied,
     )
 
 

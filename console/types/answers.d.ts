@@ -194,7 +194,7 @@ declare namespace Answer {
     warnings: string[];
   }
 
-  /** A topic that was changed or removed. */
+  /** A topic that was changed or deleted. */
   interface ChangedTopic {
     topic: string;
   }
@@ -503,7 +503,7 @@ declare namespace Answer {
     unserved: string | null;
   }
 
-  /** A topic that has so many partitions now. */
+  /** A topic with its new number of partitions. */
   interface GrownTopic {
     topic: string;
     partitions: number;
@@ -567,7 +567,7 @@ declare namespace Answer {
     hides_groups: boolean;
   }
 
-  /** Records, bytes of the leaders, records and bytes a second by topic; None: not yet known. */
+  /** The records, the bytes of the leaders, and both per second, by topic; None: not known. */
   interface LiveTopics {
     at: number | null;
     topics: Record<string, [number, number | null, number | null, number | null]>;
@@ -587,7 +587,7 @@ declare namespace Answer {
     time: number | null;
   }
 
-  /** A topic that was made. */
+  /** A topic that was created. */
   interface MadeTopic {
     topic: string;
     partitions: number;
@@ -1016,7 +1016,7 @@ declare namespace Answer {
     documentation: string | null;
   }
 
-  /** All topics. */
+  /** The rows of all topics that the login may see. */
   interface TopicList {
     topics: [string, number, number, boolean, number, number][];
   }
@@ -1036,8 +1036,8 @@ declare namespace Answer {
     all_bytes: number | null;
   }
 
-  /** A group that has committed something of a topic. `lag` is the sum of the partitions whose end
-   * is known; None: it is known of none. */
+  /** A group that has committed offsets of a topic. `lag` is the sum of the known lags of its
+   * partitions, None if no lag is known. */
   interface TopicReader {
     group: string;
     state: string;
@@ -1046,7 +1046,7 @@ declare namespace Answer {
     partitions_without_lag: number;
   }
 
-  /** The groups that read a topic; so many were not asked. */
+  /** The groups that read a topic. `left_out` is the number of groups that were not asked. */
   interface TopicReaders {
     groups: TopicReader[];
     left_out: number;

@@ -29,7 +29,7 @@ OLD_MS = 20 * 60_000
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[ApacheKafka]:
-    """An Apache Kafka with the scene, a share group and a streams group."""
+    """Start an Apache Kafka with the scene, a share group and a streams group."""
     unverified = {"transaction.partition.verification.enable": "false"}
     properties = PROPERTIES | unverified
     with ApacheKafka(jvm_options=FAST_START, heap="512m", properties=properties) as kafka:

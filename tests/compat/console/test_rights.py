@@ -30,7 +30,7 @@ SINGLE = {"offsets.topic.replication.factor": "1"}
 
 @pytest.fixture(scope="module")
 def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A console of a user that may only read one topic."""
+    """Start a console of a user that may only read one topic."""
     with ClusterProcesses(1, properties=SINGLE, secured=True) as cluster:
         assert cluster.login is not None
         login = cluster.login.of_librdkafka()

@@ -18,7 +18,6 @@ TOPIC, ID = "refunds", "tx-of-a-dead-program"
 def test_records_that_wait_for_a_transaction_appear_after_its_abort(
     link: str, bootstrap: str
 ) -> None:
-    """A producer leaves a transaction open. The topic says so, and the abort shows the records."""
     producer = _open_transaction(bootstrap)
     _write_behind(bootstrap)
     with chromium() as browser:
