@@ -37,7 +37,7 @@ def test_records_that_wait_for_a_transaction_appear_after_its_abort(
 
         row.get_by_role("button", name="Abort").click()
         dialog = page.get_by_role("dialog")
-        dialog.get_by_text(f"{TOPIC}-0: 5 records after offset 0").wait_for()
+        dialog.get_by_text(f"{TOPIC}-0: 5 records from offset 0").wait_for()
         action = dialog.get_by_role("button", name="Abort the transaction")
         assert action.is_disabled()
         dialog.get_by_label(f"Type {ID} to confirm").fill(ID)

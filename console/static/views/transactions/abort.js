@@ -43,11 +43,11 @@ function Effect({ plan }) {
       <code> isolation.level=read_committed </code> never get the transaction's own records after
       the abort, and they get the other records of these partitions:
     </p>
-    <ul>
+    <ul class="bullets">
       ${plan.partitions.map(
         (one) =>
           html`<li>
-            ${one.topic}-${one.partition}: ${plural(one.records, "record")} after offset
+            ${one.topic}-${one.partition}: ${plural(one.records, "record")} from offset
             ${" "}${count(one.stable)}
           </li>`,
       )}
@@ -59,7 +59,7 @@ function Effect({ plan }) {
           ? "The partition's leader gets an abort marker. Its producer may write again."
           : "Its producer is fenced: it gets ProducerFencedException and must start again."
       }
-      ${records > 0 && ` In all, ${plural(records, "record")} wait. `}
+      ${plan.partitions.length > 1 && ` In all, ${plural(records, "record")} wait. `}
       This is a preview: nothing has changed yet.
     </p>
   `;

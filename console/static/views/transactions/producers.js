@@ -60,7 +60,7 @@ function offsetsWords({ stable, end }) {
   if (waiting === 0)
     return `Last stable offset ${count(stable)}, the end of the replicated records.`;
   const wait = waiting === 1 ? "waits" : "wait";
-  return `Last stable offset ${count(stable)}: ${plural(waiting, "record")} after it ${wait}.`;
+  return `Last stable offset ${count(stable)}: ${plural(waiting, "record")} from it on ${wait}.`;
 }
 
 /** @type {Column<Answer.ProducerRow>[]} */
