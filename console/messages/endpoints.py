@@ -32,7 +32,7 @@ from console.endpoints import (
 from console.messages.asking import ends_of, left_out, level_of, matcher_asked, newest_of, part_of
 from console.messages.decoding.decoding import Decoding
 from console.messages.exporting import ExportStatus, Format, csv, ndjson, pieces
-from console.messages.exports import Exports, failed, selected
+from console.messages.exports import Exports, selected
 from console.messages.paging import RECORDS_MAX, cursor_text, page_of
 from console.messages.producing import WrittenRecord, produce, record_asked
 from console.messages.record_files import check_part, file_of
@@ -217,7 +217,7 @@ def _export(console: Console, ask: Ask) -> DownloadStream:
         file = _exported(console, ask, matcher, form, status)
         first = next(file)  # an error until here is an answer with a status
     except (BadAsk, Refused, StartError) as error:
-        failed(status, str(error))
+        status.fail(str(error))
         raise
     return DownloadStream(f"{topic}.{name}", form.media_type, _continued(first, file))
 
@@ -239,10 +239,10 @@ def _exported(
             found = selected(batches_in(cluster, topic, meant, level), matcher, time.monotonic)
             yield from pieces(found, form, status)
     except (BadAsk, CorruptBatch, Refused, StartError) as error:
-        failed(status, str(error))
+        status.fail(str(error))
         raise
     finally:
-        failed(status, "the download was cancelled")
+        status.fail("the download was cancelled")
         room.release()
 
 

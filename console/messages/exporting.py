@@ -42,6 +42,11 @@ class ExportStatus:
     ended: Literal["end", "limit", "failed"] | Absent = ABSENT
     error: str | Absent = ABSENT
 
+    def fail(self, reason: str) -> None:
+        """Note why the export stopped, unless it has ended before."""
+        if self.ended is ABSENT:
+            self.ended, self.error = "failed", reason
+
 
 @dataclass(frozen=True, slots=True)
 class Format:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 
 from client.records.reading import Batch
-from console.answers import ABSENT
 from console.endpoints import BadAsk, Console
 from console.messages.exporting import ExportStatus, Found
 from console.messages.record_matching import RecordMatcher
@@ -63,9 +62,3 @@ def selected(
         if clock() - last >= STEP_S:
             yield None
             last = clock()
-
-
-def failed(status: ExportStatus, reason: str) -> None:
-    """Note why an export ended, unless it had ended before."""
-    if status.ended is ABSENT:
-        status.ended, status.error = "failed", reason
