@@ -79,6 +79,12 @@ CHANGES = (
         SAME,
     ),
     Change(
+        "JoinGroup of protocol type `consumer` with metadata that is not a valid subscription",
+        "UNKNOWN_SERVER_ERROR after the rebalance, or no answer; from a consumer group at once",
+        "joins a classic group; INCONSISTENT_GROUP_PROTOCOL from a consumer group",
+        SAME,
+    ),
+    Change(
         "metrics of groups",
         "",
         "`classic-group-count` by state, `offset-count`; `streams-group-topology-description-…`",

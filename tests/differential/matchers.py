@@ -198,20 +198,6 @@ def takes_an_instance_id(met: MatchedDifference) -> bool:
     return met.api == "JOIN_GROUP" and named and kafka in (-1, 23) and ottla in (25, 82)
 
 
-@matches("subscription-is-not-read")
-def no_subscription(met: MatchedDifference) -> bool:
-    kafka, ottla = met.codes
-    sent = json.dumps([met.step.body, *(step.body for step in met.sent)])
-    refused = kafka == -1 != ottla or met.kafka == Outcome.NOTHING.value
-    return met.api in ("JOIN_GROUP", "SYNC_GROUP") and "ff" * 40 in sent and refused
-
-
-@matches("joins-a-consumer-group-without-subscription")
-def joins_without_subscription(met: MatchedDifference) -> bool:
-    beats = any(step.api == "CONSUMER_GROUP_HEARTBEAT" for step in met.sent)
-    return met.api == "JOIN_GROUP" and met.codes == (-1, 23) and beats
-
-
 @matches("next-leader-of-a-group")
 def next_leader(met: MatchedDifference) -> bool:
     if met.api != "JOIN_GROUP" or met.codes != (0, 0):
