@@ -95,11 +95,15 @@ class LiveRates:
         self._before: Sample | None = None
         self._points: deque[_Point] = deque(maxlen=POINTS_MAX)
         self._internal: Collection[str] = ()
-        self.stale_s = STALE_S
+        self._stale_s = STALE_S
         self.topics: list[TopicRate] = []
         """All topics, internal ones too, the busiest first."""
         self.groups: list[GroupRate] = []
         self.looked_at: float | None = None
+
+    def expect_every(self, seconds: float) -> None:
+        """Take two samples for neighbours if they are at most three such intervals apart."""
+        self._stale_s = 3 * seconds
 
     def add(
         self,
@@ -114,7 +118,7 @@ class LiveRates:
         `internal` names the internal topics. The groups stay as they were unless `with_groups`.
         """
         before = self._before
-        if before is not None and sample.at - before.at > self.stale_s:
+        if before is not None and sample.at - before.at > self._stale_s:
             before = None
         since = before or Sample(sample.at)
         self.topics = topic_rates(since, sample)

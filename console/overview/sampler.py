@@ -73,7 +73,7 @@ class Sampler:
             due_s = self._began_s + idle_s - time.monotonic()
             if due_s > 0 and self._next_at:
                 return due_s
-            self._rates.stale_s = 3 * idle_s
+            self._rates.expect_every(idle_s)
             self._sample(with_groups=False)
             return idle_s
 

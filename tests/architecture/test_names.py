@@ -39,6 +39,7 @@ ENTRY_POINTS = (
 )
 
 WITHOUT_SHELL = (
+    "broker/groups/share/heartbeat.py",
     "broker/share/delivery/share_partition.py",
     "broker/share/sessions.py",
     "broker/share/state/share_state_shard.py",
