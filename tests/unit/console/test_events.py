@@ -48,6 +48,26 @@ def test_a_reader_that_goes_closes_the_iterator() -> None:
     assert closed == [True]
 
 
+def test_a_cancelled_download_closes_its_file() -> None:
+    closed: list[bool] = []
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            yield b""  # time has passed
+            while True:
+                yield b"a"
+        finally:
+            closed.append(True)
+
+    async def read() -> None:
+        file = Streams().pieces(pieces())
+        assert await anext(file) == b"a"
+        await file.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(read())
+    assert closed == [True]
+
+
 def test_so_many_and_no_more() -> None:
     async def read() -> None:
         streams = Streams()
