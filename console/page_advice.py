@@ -11,7 +11,7 @@ from client.connection import START_ADVICE
 from client.refusals import LOGIN_ADVICE
 
 PAGE_LOGIN_ADVICE = "an administrator can add an ACL for the console's login"
-PAGE_START_ADVICE = "; the page goes on when a broker answers"
+PAGE_START_ADVICE = ": check that the cluster is running"
 _START = re.compile(re.escape(START_ADVICE) + r"( --port \d+)?")
 
 

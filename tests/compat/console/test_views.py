@@ -102,7 +102,7 @@ def test_the_record_that_a_group_reads_next_opens_by_its_offset(link: str) -> No
 
         page.get_by_role("link", name="Show in the list").click()
         first = page.get_by_role("table", name=f"Records of {ORDERS}").locator("tr.line").first
-        first.get_by_role("link", name=f"{offset:,}", exact=True).click()
+        first.get_by_role("link", name=f"Offset {offset} of partition {partition}").click()
         _wait_for_record(tab, partition, offset)
 
         tab.go(f"/topics/{ORDERS}/messages/{partition}/999999")
@@ -135,7 +135,7 @@ def test_keys_lead_from_view_to_view(link: str) -> None:
         tab.wait(ORDERS)
         tab.page.keyboard.press("/")
         tab.page.keyboard.type("paym")
-        tab.page.get_by_role("link", name="payments").wait_for()
+        tab.page.get_by_role("link", name="payments", exact=True).wait_for()
         tab.page.get_by_role("link", name=ORDERS, exact=True).wait_for(state="detached")
         tab.close()
 

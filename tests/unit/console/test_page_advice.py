@@ -23,7 +23,7 @@ def test_brokers_that_are_down_are_not_started_by_a_page() -> None:
         error = str(unanswered.error())
         assert "ottla serve" in error
         assert for_page(error).startswith("no broker answers (localhost:")
-        assert for_page(error).endswith("); the page goes on when a broker answers")
+        assert for_page(error).endswith("): check that the cluster is running")
 
 
 def test_other_texts_stay() -> None:
