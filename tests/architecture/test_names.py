@@ -42,7 +42,7 @@ WITHOUT_SHELL = (
     "broker/groups/share/heartbeat.py",
     "broker/share/delivery/share_partition.py",
     "broker/share/sessions.py",
-    "broker/share/state/share_state_shard.py",
+    "broker/share/state/share_coordinator.py",
 )
 """Cores of share groups, which no API of a broker serves yet."""
 
