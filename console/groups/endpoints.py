@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from broker.config.start_error import StartError
-from client.access.operations import operations_on_cluster
 from client.cluster import ClusterClient
 from client.core.leaders import Partition
 from client.groups.committed import commit_offsets, committed_offsets
@@ -17,6 +16,7 @@ from client.groups.groups import GroupSummary, by_coordinator, check_is_idle, de
 from client.groups.many import WITHOUT_OFFSETS, member_counts
 from client.groups.moving import planned
 from client.groups.total_lag import TotalLag
+from client.operations import operations_on_cluster
 from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
 from console.groups.answers import (

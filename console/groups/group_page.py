@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from client.access.operations import operations_on_group
 from client.cluster import ClusterClient
 from client.core.groups import CLASSIC, CONSUMER, GroupDescription, MemberDescription
 from client.core.leaders import Partition
@@ -19,6 +18,7 @@ from client.groups.total_lag import total_lag
 from client.groups.uncommitted import without_commit
 from client.groups.unread import next_record_times
 from client.offsets import list_known_offsets
+from client.operations import operations_on_group
 from client.refusals import Refused
 from console.groups.answers import GroupMember, GroupPartition, GroupShown, Watched, WithoutCommit
 from console.groups.lag_history import Behind

@@ -12,10 +12,10 @@ import time
 from threading import Event, Lock, Thread
 
 from broker.config.start_error import StartError
-from client.access.operations import operations_on_cluster
 from client.cluster import ClusterClient
 from client.groups.groups import listed
 from client.live.looking import seen_topics, take_sample
+from client.operations import operations_on_cluster
 from client.refusals import Refused
 from console.endpoints import Console
 from console.overview.live_rates import LiveRates

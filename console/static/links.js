@@ -77,8 +77,8 @@ export function group(name) {
 }
 
 /**
- * Return the address of the transactions. `query`: a part `q` of the transactional id, `states`, the
- * age `longer` in ms, and the `topic` of the records that wait.
+ * Return the address of the transactions. `query`: a part `q` of the transactional id, `states`,
+ * the age `longer` in ms, and the `topic` of the records that wait.
  *
  * @param {Api.Query} [query]
  */

@@ -9,7 +9,6 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from client.access.operations import operations_on_topic
 from client.cluster import ClusterClient, partitions_of
 from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, ConfigResource, configs_of
 from client.core.leaders import Partition
@@ -18,6 +17,7 @@ from client.groups.committed import committed_offsets
 from client.groups.groups import listed
 from client.groups.total_lag import TotalLag, total_lag
 from client.offsets import ends, list_known_offsets, list_offsets
+from client.operations import operations_on_topic
 from client.refusals import Refused
 from client.topics import log_sizes
 from protocol.messages.metadata import MetadataResponsePartition, MetadataResponseTopic

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from client.access.operations import operations_on_cluster
 from client.cluster import ClusterClient
 from client.core.leaders import Partition
+from client.operations import operations_on_cluster
 from client.refusals import Refused
 from client.transactions import listing
 from client.transactions.aborting import fence, write_abort_marker

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from client.access.operations import operations_on_cluster
 from client.cluster import ClusterClient, partitions_of
 from client.live.looking import seen_topics
+from client.operations import operations_on_cluster
 from client.transactions import listing
 from client.transactions.producers import producers_of
 from client.transactions.waiting import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from client.access.operations import Operations
+from client.operations import Operations
 from client.transactions.listing import Transaction
 from client.transactions.producers import PartitionProducer
 from client.transactions.waiting import Waiting

@@ -182,7 +182,8 @@ function columnsOf(members, most) {
       name: "Next record",
       show: (row) =>
         row.lag
-          ? html`<a class="nowrap" href=${links.record(row.topic, row.partition, row.committed ?? 0)}
+          ? html`<a class="nowrap"
+                href=${links.record(row.topic, row.partition, row.committed ?? 0)}
                 title="Show the record that the group reads next">
               offset ${count(row.committed)}
             </a>`

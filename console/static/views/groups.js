@@ -110,7 +110,8 @@ function Figures({ data }) {
     <${Tile} label="Groups" value=${count(data.of)} below=${states || "none"} />
     <${Tile} label="Groups with lag" value=${count(data.lagging)}
         below=${data.lagging ? "a busy group always has some lag" : "no group has a known lag"} />
-    <${Tile} label="Sampled since" value=${since ? time(since, { day: false, millis: false }) : "–"}
+    <${Tile} label="Sampled since"
+        value=${since ? time(since, { day: false, millis: false }) : "–"}
         below=${`one sample every ${Math.round(every)} s, kept for an hour`} />
   <//>`;
 }

@@ -41,7 +41,7 @@ export function Overview() {
       <${Tile} label="Records written" value=${rate(found?.records_per_s)} unit="/s"
           below=${found ? `${count(found.records)} in all topics` : ""} />
       <${Tile} label="Bytes written"
-          value=${found?.bytes_per_s === null || !found ? "–" : bytes(found.bytes_per_s)} unit="/s"
+          value=${bytes(found?.bytes_per_s)} unit="/s"
           below=${found ? sizeOf(found.bytes) : ""} />
       <${Tile} label="Topics" value=${count(health.data?.topics)}
           below=${health.data ? plural(health.data.partitions, "partition") : ""} />

@@ -41,7 +41,8 @@ export function Transactions({ params, about }) {
   return html`<${Page} title="Transactions"
       about="Transactional ids, and the records that wait for an open transaction."
       actions=${html`
-        <${SearchBox} label="Find a transactional id" value=${q} onInput=${(next) => go({ q: next })} />
+        <${SearchBox} label="Find a transactional id" value=${q}
+            onInput=${(next) => go({ q: next })} />
         <${Choice} label="State" value=${states} onChange=${(next) => go({ states: next })}
             items=${[["", "All states"], ...(data?.states ?? []).map((one) => [one, one])]} />
         <${Choice} label="Open for longer than" value=${longer} items=${AGES}
@@ -216,7 +217,8 @@ function Blocked({ data, topic, onAbort, onAll }) {
       data.denied.length > 0 &&
       html`<div class="inside">
         <${Note} kind="warn">
-          The console's login needs Read to see the producers of ${data.denied.slice(0, 5).join(", ")}.
+          The console's login needs Read to see the producers of
+          ${` ${data.denied.slice(0, 5).join(", ")}`}.
         <//>
       </div>`
     }
@@ -234,6 +236,9 @@ function Blocker({ one }) {
   return html`<span title=${withoutId(one)}>
     ${one.producer_id === null ? "an open transaction" : `producer ${one.producer_id}`}
     ${" "}<${Badge} kind=${one.hangs ? "bad" : "warn"}>${one.hangs ? "hangs" : "id not known"}<//>
-    ${one.hangs && html`<span class="quiet block">No coordinator knows it, so nothing ends it.</span>`}
+    ${
+      one.hangs &&
+      html`<span class="quiet block">No coordinator knows it, so nothing ends it.</span>`
+    }
   </span>`;
 }

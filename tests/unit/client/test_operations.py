@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client.access.operations import (
+from client.operations import (
     operations_in,
     operations_on_cluster,
     operations_on_group,
