@@ -40,8 +40,8 @@ ENTRY_POINTS = (
 
 WITHOUT_SHELL = (
     "broker/groups/share/heartbeat.py",
-    "broker/share/delivery/share_partition.py",
     "broker/share/sessions.py",
+    "broker/share/share_partitions.py",
     "broker/share/state/share_coordinator.py",
 )
 """Cores of share groups, which no API of a broker serves yet."""
