@@ -1,1 +1,1 @@
-"""How a record flows: what local brokers keep of it, and one record that is sent to be followed."""
+"""The flow of a record: traces of the brokers on this machine, and a test record to trace."""

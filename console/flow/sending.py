@@ -1,8 +1,8 @@
-"""One record that is sent to be followed, and a consumer that waits for it.
+"""A test record for the page "How a record flows", and a consumer that waits for it.
 
-The consumer asks first: its Fetch waits in the leader's purgatory at the log's end, as that of a
-consumer that has read everything does. Then the record is sent. Both call themselves what brokers
-trace. Writes the one record that it was asked for, and commits nothing.
+The consumer sends its Fetch first. This Fetch waits in the leader's purgatory at the end of the
+log, like that of any consumer without lag. Then the producer sends the record. Both have a client
+id that brokers trace. Writes this record only, and commits no offset.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ from protocol.messages.produce import ProduceResponse
 PRODUCER_ID = f"{CLIENT_PREFIX}console-producer"
 CONSUMER_ID = f"{CLIENT_PREFIX}console-consumer"
 WAIT_MS = 5_000
-"""How long the consumer waits."""
+"""The longest wait of the consumer's Fetch."""
 PARKED_S = 0.05
-"""Between its Fetch and the record: by then it waits in the purgatory."""
+"""The pause between the Fetch and the record, after which the Fetch is in the purgatory."""
 TIMEOUT_MS = 5_000
 FETCH_BYTES = 1 << 20
 VALUE_MAX_BYTES = 512 * 1024
 KEY = b"ottla-trace"
-"""A compacted topic takes no record without one, and keeps the last of these alone."""
+"""The key of test records. Compacted topics reject records without a key, and keep only the last
+test record."""
 _ACKS = {"0": 0, "1": 1, "all": -1}
 
 
-class Asked(NamedTuple):
-    """What is to be sent."""
+class RecordToSend(NamedTuple):
+    """The record of a request of the page; `acks` as in Produce."""
 
     topic: str
     partition: int
@@ -51,7 +52,10 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SentRecord:
-    """Where it lies, who leads there, and whether the consumer was given something."""
+    """The place of the record, the leader of its partition, and whether the consumer read it.
+
+    `offset` is the end of the log before the write: another producer may have taken it meanwhile.
+    """
 
     topic: str
     partition: int
@@ -60,8 +64,8 @@ class SentRecord:
     consumed: bool
 
 
-def asked(body: object) -> Asked:
-    """Raises BadAsk."""
+def record_of(body: object) -> RecordToSend:
+    """Return the record in the body of a request. Raises BadAsk."""
     if not isinstance(body, dict) or not isinstance(body.get("topic"), str) or not body["topic"]:
         raise BadAsk("choose a topic")
     partition, acks = body.get("partition", 0), _ACKS.get(str(body.get("acks", "all")))
@@ -72,55 +76,60 @@ def asked(body: object) -> Asked:
     value = str(body.get("value", "")).encode("utf-8", "replace")
     if len(value) > VALUE_MAX_BYTES:
         raise BadAsk(f"the value has {len(value)} bytes, more than {VALUE_MAX_BYTES}")
-    return Asked(body["topic"], partition, acks, value)
+    return RecordToSend(body["topic"], partition, acks, value)
 
 
-def send(connect: Callable[[str], ClusterClient], what: Asked, now_ms: int) -> SentRecord:
-    """Send it, and say where it lies, which node leads there, and what the consumer was given.
-    `connect(client_id)` gives a cluster of one's own. Raises Refused and StartError."""
+def send(connect: Callable[[str], ClusterClient], record: RecordToSend, now_ms: int) -> SentRecord:
+    """Send the record, and read it with a consumer that waits for it.
+
+    `connect(client_id)` opens a connection to the cluster for this call alone. Raises Refused and
+    StartError.
+    """
     with connect(CONSUMER_ID) as consumer, connect(PRODUCER_ID) as producer:
-        leader = _leader(producer, what)
-        _leader(consumer, what)
-        offset = _end(consumer, leader, what)
+        leader = _leader(producer, record)
+        _leader(consumer, record)
+        offset = _end(consumer, leader, record)
         reader = consumer.node(leader)
         request = fetch_request(
-            {(what.topic, what.partition): offset}, WAIT_MS, FETCH_BYTES, FETCH_BYTES
+            {(record.topic, record.partition): offset}, WAIT_MS, FETCH_BYTES, FETCH_BYTES
         )
         reader.send(request, fetching.NAMES_VERSION_MAX)
         time.sleep(PARKED_S)
-        _produce(producer, leader, what, now_ms)
+        _produce(producer, leader, record, now_ms)
         answer = reader.receive(FetchResponse)
-        given = [one.records for topic in answer.responses for one in topic.partitions]
-    return SentRecord(what.topic, what.partition, offset, leader, consumed=any(given))
+        read = [part.records for topic in answer.responses for part in topic.partitions]
+    return SentRecord(record.topic, record.partition, offset, leader, consumed=any(read))
 
 
-def _leader(cluster: ClusterClient, what: Asked) -> int:
-    topic = cluster.led_topics([what.topic])[what.topic]
-    for one in topic.partitions:
-        if one.partition_index == what.partition:
-            return one.leader_id
+def _leader(cluster: ClusterClient, record: RecordToSend) -> int:
+    topic = cluster.led_topics([record.topic])[record.topic]
+    for partition in topic.partitions:
+        if partition.partition_index == record.partition:
+            return partition.leader_id
     raise Refused(
-        f"topic {what.topic} has no partition {what.partition}: it has {len(topic.partitions)}"
+        f"topic {record.topic} has no partition {record.partition}: it has {len(topic.partitions)}"
     )
 
 
-def _end(cluster: ClusterClient, leader: int, what: Asked) -> int:
-    request = offsets_request({(what.topic, what.partition): LATEST})
+def _end(cluster: ClusterClient, leader: int, record: RecordToSend) -> int:
+    request = offsets_request({(record.topic, record.partition): LATEST})
     answer = cluster.call_at(leader, request, ListOffsetsResponse)
-    (found,) = answer.topics[0].partitions
-    if found.error_code:
-        raise Refused(why(found.error_code, None, f"Describe on topic {what.topic}"))
-    return found.offset
+    (partition,) = answer.topics[0].partitions
+    if partition.error_code:
+        raise Refused(why(partition.error_code, None, f"Describe on topic {record.topic}"))
+    return partition.offset
 
 
-def _produce(cluster: ClusterClient, leader: int, what: Asked, now_ms: int) -> None:
-    batch = build_batch(records_of([what.value], [KEY]), 1, now_ms, 0, Producer())
-    place = (what.topic, what.partition)
-    request = produce_request(place, memoryview(batch), what.acks, TIMEOUT_MS)
+def _produce(cluster: ClusterClient, leader: int, record: RecordToSend, now_ms: int) -> None:
+    batch = build_batch(records_of([record.value], [KEY]), 1, now_ms, 0, Producer())
+    place = (record.topic, record.partition)
+    request = produce_request(place, memoryview(batch), record.acks, TIMEOUT_MS)
     cluster.node(leader).send(request, producing.NAMES_VERSION_MAX)
-    if what.acks == 0:
+    if record.acks == 0:
         return
     answer = cluster.node(leader).receive(ProduceResponse)
-    (told,) = answer.responses[0].partition_responses
-    if told.error_code != ErrorCode.NONE:
-        raise Refused(why(told.error_code, told.error_message, f"Write on topic {what.topic}"))
+    (partition,) = answer.responses[0].partition_responses
+    if partition.error_code != ErrorCode.NONE:
+        raise Refused(
+            why(partition.error_code, partition.error_message, f"Write on topic {record.topic}")
+        )

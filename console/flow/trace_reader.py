@@ -1,7 +1,7 @@
-"""What a broker on this machine tells of its traces, by the socket in its log directory.
+"""A reader of the trace socket in the log directory of a broker on this machine.
 
-Asks, reads and hangs up; keeps nothing. A node's answer is bounded, since its traces are; what is
-longer is no answer. See `broker.process.trace_socket` for what is said.
+Each call opens and closes its own connection. A broker bounds its traces, so a longer answer than
+ANSWER_MAX_BYTES is an error. `broker.process.trace_socket` describes the format.
 """
 
 from __future__ import annotations
@@ -22,26 +22,31 @@ HOW_TO = (
     "the broker does not run, or its traces are off: start it by ottla serve --console, or with "
     "ottla.trace.requests=true"
 )
+"""The reason for a log directory without a trace socket."""
 
 GONE = "the broker does not run any more"
+"""The reason for a trace socket on which no process listens."""
 
 
 class NoTraces(Exception):
-    """That node tells of none now. `str()` is one line."""
+    """The node sends no traces now. `str()` is the reason in one line."""
 
 
-class Told(NamedTuple):
-    """A node's answer."""
+class NodeTraces(NamedTuple):
+    """A node's answer: its new traces, and its new copies of leaders' records."""
 
     node_id: int
     revision: int
-    """To be asked for what is newer."""
+    """The number to pass as `since` in the next call."""
     traces: list[Json]
     copies: list[Json]
 
 
-def ask(folder: str, since: int = 0) -> Told:
-    """What the node of that log directory has to tell that is newer. Raises NoTraces."""
+def ask(folder: str, since: int = 0) -> NodeTraces:
+    """Return what the node of a log directory recorded after the revision `since`.
+
+    0 stands for everything that it keeps. Raises NoTraces.
+    """
     try:
         lines = _lines(folder, since)
     except FileNotFoundError:
@@ -53,7 +58,7 @@ def ask(folder: str, since: int = 0) -> Told:
     except OSError as error:
         raise NoTraces(f"its trace socket does not answer: {error.strerror or error}") from error
     try:
-        return _told([json.loads(line) for line in lines])
+        return _answer([json.loads(line) for line in lines])
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise NoTraces("its trace socket sent an invalid answer") from error
 
@@ -72,8 +77,8 @@ def _lines(folder: str, since: int) -> list[bytes]:
     return bytes(data).splitlines()
 
 
-def _told(told: list[Json]) -> Told:
-    node, rest = told[0], told[1:]
-    traces = [one for one in rest if one["kind"] == "request"]
-    copies = [one for one in rest if one["kind"] == "copy"]
-    return Told(int(node["node_id"]), int(node["revision"]), traces, copies)
+def _answer(lines: list[Json]) -> NodeTraces:
+    node, rest = lines[0], lines[1:]
+    traces = [line for line in rest if line["kind"] == "request"]
+    copies = [line for line in rest if line["kind"] == "copy"]
+    return NodeTraces(int(node["node_id"]), int(node["revision"]), traces, copies)

@@ -1,8 +1,7 @@
-"""Traces of several nodes laid side by side: whose they are, who may see them, what belongs
-together. Pure.
+"""Filters for the traces of several nodes: by rights, and followers' copies by their appends. Pure.
 
-A trace without a topic shows nobody anything, and one of topics of which the login may not describe
-each is left out whole. A follower's copy belongs to an append of its leader if it has the offset.
+A trace without topics is left out, and so is a trace with a topic that the login may not describe.
+A follower's copy belongs to an append of the leader if the copy contains the append's first offset.
 """
 
 from __future__ import annotations
@@ -16,24 +15,28 @@ MayDescribe = Callable[[str], bool]
 
 
 def topics_of(trace: Json) -> list[str]:
-    """Those that its stations name, each once."""
-    return list(dict.fromkeys(one["topic"] for one in trace["stations"] if "topic" in one))
+    """Return the topics in the stations of a trace, each once."""
+    return list(
+        dict.fromkeys(station["topic"] for station in trace["stations"] if "topic" in station)
+    )
 
 
 def seen_traces(node_id: int, traces: Iterable[Json], may_describe: MayDescribe) -> list[Json]:
-    """What may be shown of a node's traces; each knows its node and its topics."""
-    found = []
+    """Return the traces of a node that the login may see, with `node`, `id` and `topics` added."""
+    seen = []
     for trace in traces:
         topics = topics_of(trace)
         if topics and all(may_describe(topic) for topic in topics):
             own = {"node": node_id, "id": f"{node_id}-{trace['number']}", "topics": topics}
-            found.append(trace | own)
-    return found
+            seen.append(trace | own)
+    return seen
 
 
 class CopiesWanted:
-    """Which copies of followers belong to appends that were shown: the last ones of these. Nodes
-    are asked one after the other, so a copy may be told before its append: it is kept for a while.
+    """A matcher of followers' copies to the last APPENDS_MAX appends of the shown traces.
+
+    The nodes are read in turn, so a copy can arrive before its append: the last COPIES_MAX copies
+    without an append are kept for the next call.
     """
 
     APPENDS_MAX = 400
@@ -45,11 +48,11 @@ class CopiesWanted:
         self._early: deque[tuple[int, Json]] = deque(maxlen=self.COPIES_MAX)
 
     def add(self, traces: Iterable[Json]) -> None:
-        """They are shown."""
+        """Remember the appends of these traces."""
         for trace in traces:
-            for one in trace["stations"]:
-                if one["name"] == "appended":
-                    self._add((one["topic"], one["partition"]), one["first_offset"])
+            for station in trace["stations"]:
+                if station["name"] == "appended":
+                    self._add((station["topic"], station["partition"]), station["first_offset"])
 
     def _add(self, partition: tuple[str, int], offset: int) -> None:
         offsets = self._appends.setdefault(partition, {})
@@ -63,15 +66,18 @@ class CopiesWanted:
             if not self._appends[oldest]:
                 del self._appends[oldest]
 
-    def of(self, copies: Iterable[tuple[int, Json]]) -> list[Json]:
-        """Those that have one of these appends, of nodes by their ids, each with its offsets."""
-        found, early = [], [*self._early, *copies]
+    def matching(self, copies: Iterable[tuple[int, Json]]) -> list[Json]:
+        """Return the copies that contain remembered appends, with `node` and `offsets` added.
+
+        `copies` are pairs of a node id and a copy; `offsets` are the first offsets of the appends.
+        """
+        matched, candidates = [], [*self._early, *copies]
         self._early.clear()
-        for node_id, copy in early:
+        for node_id, copy in candidates:
             offsets = self._appends.get((copy["topic"], copy["partition"]), {})
-            having = [one for one in offsets if copy["first_offset"] <= one < copy["end_offset"]]
-            if having:
-                found.append(copy | {"node": node_id, "offsets": having})
+            inside = [at for at in offsets if copy["first_offset"] <= at < copy["end_offset"]]
+            if inside:
+                matched.append(copy | {"node": node_id, "offsets": inside})
             else:
                 self._early.append((node_id, copy))
-        return found
+        return matched

@@ -384,19 +384,19 @@ declare namespace Answer {
     hidden?: boolean;
   }
 
-  /** No broker answers just now. */
+  /** An event of the stream while no broker answers. */
   interface FlowFailed {
     error: string;
   }
 
-  /** What the nodes tell that is new: traces and followers' copies as brokers write them. */
+  /** New traces and followers' copies in the form of the brokers, and the state of each node. */
   interface FlowNews {
     nodes: TracingNode[];
     traces: Record<string, any>[];
     copies: Record<string, any>[];
   }
 
-  /** Which nodes may tell something; `why` there are none. */
+  /** The local nodes and the topics of the page. `why` is the reason if `nodes` is empty. */
   interface FlowStart {
     why: string | null;
     nodes: number[];
@@ -404,7 +404,7 @@ declare namespace Answer {
     topics: FlowTopic[];
   }
 
-  /** A topic that a record may be sent to. */
+  /** A topic to which the page can send a test record; `replicas` is its replication factor. */
   interface FlowTopic {
     name: string;
     partitions: number;
@@ -963,7 +963,9 @@ declare namespace Answer {
     fate: FateShown | null;
   }
 
-  /** Where it lies, who leads there, and whether the consumer was given something. */
+  /** The place of the record, the leader of its partition, and whether the consumer read it.
+   * `offset` is the end of the log before the write: another producer may have taken it meanwhile.
+   * */
   interface SentRecord {
     topic: string;
     partition: number;
@@ -1059,7 +1061,7 @@ declare namespace Answer {
     denied: boolean;
   }
 
-  /** A node whose log directory is here; `why` it tells nothing. */
+  /** A node with a local log directory. `why` is the reason if it sends no traces, else None. */
   interface TracingNode {
     node: number;
     why: string | null;

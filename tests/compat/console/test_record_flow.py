@@ -12,8 +12,8 @@ import pytest
 
 from client.cluster import ClusterClient
 from console.flow import sending
-from console.flow.sending import Asked, send
-from console.flow.trace_reader import Told, ask
+from console.flow.sending import RecordToSend, send
+from console.flow.trace_reader import NodeTraces, ask
 
 DEADLINE_S = 60
 WAIT_MS = 30_000
@@ -33,9 +33,9 @@ def test_a_record_flows(
     def connect(client_id: str) -> ClusterClient:
         return ClusterClient(broker.bootstrap_servers, None, DEADLINE_S, client_id)
 
-    what = Asked(topic, 0, acks, b"hello")
+    record = RecordToSend(topic, 0, acks, b"hello")
     for offset in range(2):
-        sent = send(connect, what, int(time.time() * 1000))
+        sent = send(connect, record, int(time.time() * 1000))
         assert (sent.offset, sent.leader, sent.consumed) == (offset, 1, True)
     told = _all_over(str(broker.data_dir), 4)
     ended_s = time.monotonic()
@@ -57,7 +57,7 @@ def test_a_record_flows(
 
 
 def _check_read(stations: list[dict[str, Any]], write: list[dict[str, Any]]) -> None:
-    """A Fetch that waited for what was written, or came too late to wait."""
+    """A Fetch that waited for record was written, or came too late to wait."""
     names = [one["name"] for one in stations]
     waited = ["read", "waits", "handled", "woken", "read"] if "waits" in names else ["read"]
     whole = ["received", "taken", "decoded", *waited, "answered", "sending", "sent"]
@@ -73,7 +73,7 @@ def _check_read(stations: list[dict[str, Any]], write: list[dict[str, Any]]) -> 
         assert waits["at_s"] < committed_s < woken["at_s"]
 
 
-def _reads(told: Told) -> list[list[dict[str, Any]]]:
+def _reads(told: NodeTraces) -> list[list[dict[str, Any]]]:
     return [one["stations"] for one in told.traces if one["api"] == "Fetch"]
 
 
@@ -89,7 +89,7 @@ def _topics(servers: str) -> list[str]:
         ]
 
 
-def _all_over(folder: str, count: int) -> Told:
+def _all_over(folder: str, count: int) -> NodeTraces:
     """What the broker tells, once so many requests are over."""
     deadline_s = time.monotonic() + DEADLINE_S
     while True:

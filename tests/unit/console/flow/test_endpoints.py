@@ -9,8 +9,8 @@ import pytest
 
 from broker.config.start_error import StartError
 from console.flow import endpoints
-from console.flow.endpoints import ENDPOINTS, FlowView, Look
-from console.flow.trace_reader import GONE, HOW_TO, NoTraces, Told
+from console.flow.endpoints import ENDPOINTS, FlowView, TabStream
+from console.flow.trace_reader import GONE, HOW_TO, NodeTraces, NoTraces
 from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.console.flow.trace_samples import appended, copy, trace
 from tests.unit.console.one_console import OneCluster, answer_of, ask, plain
@@ -32,7 +32,7 @@ class View:
     def may_describe(self, topic: str) -> bool:
         return topic != "secret"
 
-    def news(self, folders: list[str], since: int) -> Told:
+    def news(self, folders: list[str], since: int) -> NodeTraces:
         node_id = int(folders[0])
         self.asked.append((node_id, since))
         said = self.says[node_id]
@@ -44,21 +44,21 @@ class View:
 def test_a_look_tells_what_is_new_and_who_tells_nothing() -> None:
     secret = trace(2, appended("secret", 0))
     view = View(
-        n1=Told(1, 5, [trace(1, appended("t", 0)), secret], []),
-        n2=Told(2, 8, [], [copy("t", 0, 1), copy("secret", 0, 1)]),
+        n1=NodeTraces(1, 5, [trace(1, appended("t", 0)), secret], []),
+        n2=NodeTraces(2, 8, [], [copy("t", 0, 1), copy("secret", 0, 1)]),
         n3=NoTraces(GONE),
     )
-    look = Look(view)  # type: ignore[arg-type]
-    found = plain(look.again())
+    tab = TabStream(view)  # type: ignore[arg-type]
+    found = plain(tab.next())
     assert found is not None
     assert [one["id"] for one in found["traces"]] == ["1-1"]
     assert [(one["node"], one["topic"]) for one in found["copies"]] == [(2, "t")]
     assert found["nodes"][1:] == [{"node": 2, "why": None}, {"node": 3, "why": GONE}]
-    view.says |= {1: Told(1, 5, [], []), 2: Told(2, 8, [], [])}
-    assert plain(look.again()) is None
+    view.says |= {1: NodeTraces(1, 5, [], []), 2: NodeTraces(2, 8, [], [])}
+    assert plain(tab.next()) is None
     assert view.asked[-3:] == [(1, 5), (2, 8), (3, 0)]
-    view.says[3] = Told(3, 1, [], [])
-    again = plain(look.again())
+    view.says[3] = NodeTraces(3, 1, [], [])
+    again = plain(tab.next())
     assert again is not None and again["nodes"][2]["why"] is None
 
 
@@ -66,11 +66,11 @@ def told_by(says: dict[str, list[Any]]) -> Any:
     """A view whose folders say one thing after the other."""
     view = FlowView.__new__(FlowView)
 
-    def asked(folder: str, since: int) -> Told:
+    def asked(folder: str, since: int) -> NodeTraces:
         said = says[folder].pop(0)
         if isinstance(said, Exception):
             raise said
-        return Told(1, said, [{"since": since}], [])
+        return NodeTraces(1, said, [{"since": since}], [])
 
     view._ask = asked
     return view

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from console.endpoints import BadAsk
-from console.flow.sending import VALUE_MAX_BYTES, Asked, asked
+from console.flow.sending import VALUE_MAX_BYTES, RecordToSend, record_of
 
 
 def test_what_is_asked_for() -> None:
-    assert asked({"topic": "t"}) == Asked("t", 0, -1, b"")
+    assert record_of({"topic": "t"}) == RecordToSend("t", 0, -1, b"")
     body = {"topic": "t", "partition": 2, "acks": "1", "value": "\u00e9"}
-    assert asked(body) == Asked("t", 2, 1, b"\xc3\xa9")
+    assert record_of(body) == RecordToSend("t", 2, 1, b"\xc3\xa9")
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_what_is_asked_for() -> None:
 )
 def test_what_cannot_be(body: Any, why: str) -> None:
     with pytest.raises(BadAsk, match=why):
-        asked(body)
+        record_of(body)

@@ -23,16 +23,16 @@ def test_a_trace_is_shown_if_all_its_topics_may_be_described() -> None:
 def test_a_copy_belongs_to_the_appends_that_it_has() -> None:
     wanted = CopiesWanted()
     wanted.add([trace(1, appended("t", 5)), trace(2, appended("t", 6)), trace(3, appended("u", 5))])
-    found = wanted.of([(2, copy("t", 5, 7)), (3, copy("t", 7, 9)), (3, copy("t", 5, 6, 1))])
+    found = wanted.matching([(2, copy("t", 5, 7)), (3, copy("t", 7, 9)), (3, copy("t", 5, 6, 1))])
     assert [(one["node"], one["offsets"]) for one in found] == [(2, [5, 6])]
 
 
 def test_a_copy_may_be_told_before_its_append() -> None:
     wanted = CopiesWanted()
-    assert wanted.of([(2, copy("t", 5, 6))]) == []
+    assert wanted.matching([(2, copy("t", 5, 6))]) == []
     wanted.add([trace(1, appended("t", 5))])
-    assert [one["offsets"] for one in wanted.of([])] == [[5]]
-    assert wanted.of([]) == []
+    assert [one["offsets"] for one in wanted.matching([])] == [[5]]
+    assert wanted.matching([]) == []
 
 
 def test_neither_is_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ def test_neither_is_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = CopiesWanted()
     for offset in range(5):
         wanted.add([trace(offset, appended("t", offset))])
-    assert [one["offsets"] for one in wanted.of([(2, copy("t", 0, 9))])] == [[2, 3, 4]]
-    wanted.of([(2, copy("u", n, n + 1)) for n in range(wanted.COPIES_MAX + 5)])
+    assert [one["offsets"] for one in wanted.matching([(2, copy("t", 0, 9))])] == [[2, 3, 4]]
+    wanted.matching([(2, copy("u", n, n + 1)) for n in range(wanted.COPIES_MAX + 5)])
     wanted.add([trace(9, appended("u", 4)), trace(10, appended("u", 5))])
-    assert [one["offsets"] for one in wanted.of([])] == [[5]]
+    assert [one["offsets"] for one in wanted.matching([])] == [[5]]
