@@ -1,1 +1,1 @@
-"""Where the replicas are, and which are in sync: a map that follows the cluster."""
+"""The map of replicas: the brokers, leader and ISR of each partition, followed in time."""

@@ -1,7 +1,7 @@
-"""What the page asks about replicas: a stream of the map, first all of it and then what changed.
+"""The stream of the replica map: an event with the whole map, then events with the changes.
 
-A partition is a short list, `[topic, index, leader, replicas, isr, offline]`, with topics named by
-their place in a list: there may be tens of thousands.
+A partition is a short list, `[topic, index, leader, replicas, isr, offline]`, because a cluster may
+have tens of thousands of them. `topic` is an index into the list `topics` of the same event.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from console.replicas.replica_map import Placed
 from console.replicas.replica_watch import EVERY_S, News, ReplicaWatch
 
 MapPartition = tuple[int, int, int, Sequence[int], Sequence[int], Sequence[int]]
-"""Topic, index, leader, replicas, in sync, offline."""
+"""(index into `topics`, partition, leader, replicas, ISR, offline replicas). Leader -1: none."""
 GonePartition = tuple[int, int, None]
+"""A deleted partition: (index into `topics`, partition, None)."""
 MapEvent = tuple[int, int, str, str]
-"""Number, ms since 1970, kind, text."""
+"""(number, ms since the epoch, kind: good, bad or news, text)."""
 
 
 @dataclass(frozen=True, slots=True)
 class MapBroker:
-    """A broker; of one that is away, its number is all that is known."""
+    """A broker. Host, port and rack are None if it is down; a broker without a rack has none."""
 
     id: int
     alive: bool
@@ -36,7 +37,10 @@ class MapBroker:
 
 @dataclass(frozen=True, slots=True)
 class MapCounts:
-    """How many partitions lack something; None: the login may not see it."""
+    """The numbers of topics, partitions, and partitions with each trouble.
+
+    `under_min_isr` is None if the login may not see `min.insync.replicas`.
+    """
 
     topics: int
     partitions: int
@@ -48,7 +52,7 @@ class MapCounts:
 
 @dataclass(frozen=True, slots=True)
 class MapNews:
-    """All partitions, or those that changed."""
+    """An event of the stream. `everything`: it has all partitions, else only the changed ones."""
 
     number: int
     everything: bool
@@ -62,14 +66,14 @@ class MapNews:
 
 @dataclass(frozen=True, slots=True)
 class MapFailed:
-    """No broker answers just now."""
+    """An event of the stream while no broker answers."""
 
     error: str
 
 
 @dataclass(frozen=True, slots=True)
 class MapWell:
-    """A broker answers again, and nothing has changed."""
+    """The event that ends a time without answers if the map did not change meanwhile."""
 
     well: bool = True
 
@@ -82,7 +86,7 @@ def _map(console: Console, _ask: Ask) -> Iterator[MapNews | MapFailed | MapWell 
         try:
             news = watch.news(number, event_number)
         except StartError as error:
-            # Brokers die while one watches: the tab says so, and goes on.
+            # The stream goes on, because brokers may come back.
             failed = True
             yield MapFailed(str(error))
         else:
@@ -91,36 +95,36 @@ def _map(console: Console, _ask: Ask) -> Iterator[MapNews | MapFailed | MapWell 
             else:
                 yield _shown(news)
                 number = news.number
-                event_number = max((one.number for one in news.events), default=event_number)
+                event_number = max((event.number for event in news.events), default=event_number)
             failed = False
         time.sleep(max(EVERY_S - (time.monotonic() - began), 0.05))
 
 
 def _shown(news: News) -> MapNews:
-    look = news.look
+    snapshot = news.snapshot
     topics = list(dict.fromkeys(name for name, _ in news.partitions))
     place = {name: index for index, name in enumerate(topics)}
     return MapNews(
         number=news.number,
         everything=news.everything,
-        brokers=[_broker(look.brokers.get(one), one) for one in look.broker_ids],
+        brokers=[_broker(snapshot.brokers.get(number), number) for number in snapshot.broker_ids],
         counts=MapCounts(*news.counts),
         topics=topics,
-        internal=[name for name in topics if name in look.internal],
-        partitions=[_partition(place[at[0]], at, one) for at, one in news.partitions.items()],
-        events=[(one.number, one.at_ms, one.kind, one.text) for one in news.events],
+        internal=[name for name in topics if name in snapshot.internal],
+        partitions=[_partition(place[at[0]], at, part) for at, part in news.partitions.items()],
+        events=[(event.number, event.at_ms, event.kind, event.text) for event in news.events],
     )
 
 
-def _broker(at: tuple[str, int, str | None] | None, number: int) -> MapBroker:
-    host, port, rack = at or (None, None, None)
-    return MapBroker(number, at is not None, host, port, rack)
+def _broker(address: tuple[str, int, str | None] | None, number: int) -> MapBroker:
+    host, port, rack = address or (None, None, None)
+    return MapBroker(number, address is not None, host, port, rack)
 
 
-def _partition(topic: int, at: Partition, one: Placed | None) -> MapPartition | GonePartition:
-    if one is None:
+def _partition(topic: int, at: Partition, placed: Placed | None) -> MapPartition | GonePartition:
+    if placed is None:
         return topic, at[1], None
-    return topic, at[1], one.leader, one.replicas, one.isr, one.offline
+    return topic, at[1], placed.leader, placed.replicas, placed.isr, placed.offline
 
 
 ENDPOINTS = (stream("/api/replicas", _map),)

@@ -1,8 +1,8 @@
-"""Which replica of each partition is where and how it is, and what changed between two looks.
+"""The replicas of all partitions at one moment, and the changes between two moments. Pure.
 
-Pure: looks are made from the answer to Metadata. Owns what counts as lacking, in the words of
-`kafka-topics --describe`: a partition is *under-replicated* with fewer replicas in sync than it
-has, *leaderless* without a leader, *under min ISR* with fewer in sync than acks=all needs.
+A ReplicaMap is made from an answer to Metadata. The terms are those of `kafka-topics --describe`: a
+partition is *under-replicated* if its ISR is smaller than its replicas, *leaderless* if it has no
+leader, and *under min ISR* if its ISR is smaller than acks=all needs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from client.core.leaders import Partition
 from protocol.messages.metadata import MetadataResponse
 
 SINGLY_MAX = 3
-"""Partitions of a topic to which the same happened in one look that are told one by one."""
+"""If more partitions of a topic changed in the same way, one line reports them all."""
 TOPICS_MAX = 20
-"""Of one kind of change: if it happened to more topics, one line is for all."""
-NOBODY = -1
+"""If more topics changed in the same way, one line reports them all."""
+NO_LEADER = -1
+"""The leader id of a partition without a leader, as in Metadata."""
 
 
 class Placed(NamedTuple):
-    """A partition. Replicas in the order of preference, the others in that of their numbers."""
+    """The leader, leader epoch and replicas of a partition.
+
+    `replicas` are in the order of preference, `isr` and `offline` are sorted.
+    """
 
     leader: int
     epoch: int
@@ -31,14 +35,14 @@ class Placed(NamedTuple):
     offline: tuple[int, ...]
 
     @property
-    def lacks(self) -> bool:
-        """Whether it is under-replicated, or has no leader."""
-        return len(self.isr) < len(self.replicas) or self.leader == NOBODY
+    def is_incomplete(self) -> bool:
+        """True if the partition is under-replicated or leaderless."""
+        return len(self.isr) < len(self.replicas) or self.leader == NO_LEADER
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A cluster at one moment; `brokers` are those alive, with host, port and rack."""
+class ReplicaMap:
+    """A cluster at one moment. `brokers`: those alive, each with (host, port, rack)."""
 
     brokers: Mapping[int, tuple[str, int, str | None]] = field(default_factory=dict)
     partitions: Mapping[Partition, Placed] = field(default_factory=dict)
@@ -46,134 +50,146 @@ class Look:
 
     @property
     def broker_ids(self) -> list[int]:
-        """All that are alive or have a replica, in order."""
-        known = dict.fromkeys(self.brokers)
-        for one in self.partitions.values():
-            known.update(dict.fromkeys(one.replicas))
-        return sorted(known)
+        """The sorted ids of all brokers that are alive or have a replica."""
+        ids = dict.fromkeys(self.brokers)
+        for placed in self.partitions.values():
+            ids.update(dict.fromkeys(placed.replicas))
+        return sorted(ids)
 
 
 class Counts(NamedTuple):
-    """How many partitions lack something."""
+    """The numbers of topics, partitions, and partitions with each trouble."""
 
     topics: int
     partitions: int
     under_replicated: int
     leaderless: int
     under_min_isr: int | None
-    """None where the login may not see `min.insync.replicas`."""
+    """None if the login may not see `min.insync.replicas`."""
     not_preferred: int
-    """Led by another than their first replica."""
+    """Partitions with a leader that is not their first replica."""
 
 
 class Change(NamedTuple):
-    """Something that happened between two looks; `kind` is one of good, bad, news."""
+    """An event between two snapshots, as a line. `kind` is good, bad or news."""
 
     kind: str
     text: str
 
 
-def look_of(answer: MetadataResponse) -> Look:
-    """What Metadata of all topics tells."""
+def replica_map_of(response: MetadataResponse) -> ReplicaMap:
+    """Return the snapshot in an answer to Metadata of all topics."""
     partitions = {
-        (topic.name or "", one.partition_index): Placed(
-            one.leader_id,
-            one.leader_epoch,
-            tuple(one.replica_nodes),
-            tuple(sorted(one.isr_nodes)),
-            tuple(sorted(one.offline_replicas)),
+        (topic.name or "", partition.partition_index): Placed(
+            partition.leader_id,
+            partition.leader_epoch,
+            tuple(partition.replica_nodes),
+            tuple(sorted(partition.isr_nodes)),
+            tuple(sorted(partition.offline_replicas)),
         )
-        for topic in answer.topics
-        for one in topic.partitions
+        for topic in response.topics
+        for partition in topic.partitions
     }
-    return Look(
-        {one.node_id: (one.host, one.port, one.rack) for one in answer.brokers},
+    return ReplicaMap(
+        {broker.node_id: (broker.host, broker.port, broker.rack) for broker in response.brokers},
         dict(sorted(partitions.items())),
-        frozenset(one.name or "" for one in answer.topics if one.is_internal),
+        frozenset(topic.name or "" for topic in response.topics if topic.is_internal),
     )
 
 
-def lacking_topics(look: Look) -> list[str]:
-    """Topics of which a partition is not complete, in order."""
-    return list(dict.fromkeys(name for (name, _), one in look.partitions.items() if one.lacks))
+def incomplete_topics(snapshot: ReplicaMap) -> list[str]:
+    """Return the names of topics with an under-replicated or leaderless partition, each once."""
+    return list(
+        dict.fromkeys(
+            name for (name, _), placed in snapshot.partitions.items() if placed.is_incomplete
+        )
+    )
 
 
-def counts(look: Look, minimum: Mapping[str, int] | None) -> Counts:
-    """`minimum`: `min.insync.replicas` of the lacking topics; None where it is not known."""
-    placed = look.partitions.items()
-    under = [(at, one) for at, one in placed if len(one.isr) < len(one.replicas)]
+def counts(snapshot: ReplicaMap, minimum: Mapping[str, int] | None) -> Counts:
+    """Return how many partitions of the snapshot have each trouble.
+
+    `minimum` has `min.insync.replicas` of the incomplete topics; a missing topic counts as 1. It is
+    None if the login may not see this config.
+    """
+    placed = snapshot.partitions.items()
+    under = [(at, part) for at, part in placed if len(part.isr) < len(part.replicas)]
     return Counts(
-        len({name for name, _ in look.partitions}),
-        len(look.partitions),
+        len({name for name, _ in snapshot.partitions}),
+        len(snapshot.partitions),
         len(under),
-        sum(one.leader == NOBODY for _, one in placed),
+        sum(part.leader == NO_LEADER for _, part in placed),
         None
         if minimum is None
-        else sum(is_under_min_isr(one, minimum.get(at[0], 1)) for at, one in under),
-        sum(one.leader not in (NOBODY, *one.replicas[:1]) for _, one in placed),
+        else sum(is_under_min_isr(part, minimum.get(at[0], 1)) for at, part in under),
+        sum(part.leader not in (NO_LEADER, *part.replicas[:1]) for _, part in placed),
     )
 
 
-def is_under_min_isr(one: Placed, minimum: int) -> bool:
-    """A topic with fewer replicas than the minimum needs them all, and no more."""
-    return len(one.isr) < min(minimum, len(one.replicas))
+def is_under_min_isr(placed: Placed, minimum: int) -> bool:
+    """Return whether acks=all fails: the ISR is smaller than `minimum` and than the replicas.
+
+    The replicas cap the minimum, as in Kafka.
+    """
+    return len(placed.isr) < min(minimum, len(placed.replicas))
 
 
-def changed(before: Look, now: Look) -> dict[Partition, Placed | None]:
-    """The partitions that are another way now; None: it is gone."""
-    found: dict[Partition, Placed | None] = {
-        at: one for at, one in now.partitions.items() if before.partitions.get(at) != one
+def changed(before: ReplicaMap, now: ReplicaMap) -> dict[Partition, Placed | None]:
+    """Return the new and changed partitions, and None for each deleted one."""
+    partitions: dict[Partition, Placed | None] = {
+        at: placed for at, placed in now.partitions.items() if before.partitions.get(at) != placed
     }
-    found |= {at: None for at in before.partitions if at not in now.partitions}
-    return found
+    partitions |= {at: None for at in before.partitions if at not in now.partitions}
+    return partitions
 
 
-def changes(before: Look, now: Look) -> list[Change]:
-    """What happened, in words: brokers first, then leaders, then who is in sync."""
-    told = [
-        Change("bad", f"broker {one} left the cluster")
-        for one in before.brokers
-        if one not in now.brokers
+def changes(before: ReplicaMap, now: ReplicaMap) -> list[Change]:
+    """Return the events between two snapshots: of brokers, of leaders, of ISRs, then of topics."""
+    events = [
+        Change("bad", f"broker {number} left the cluster")
+        for number in before.brokers
+        if number not in now.brokers
     ]
-    told += [
-        Change("good", f"broker {one} joined the cluster")
-        for one in now.brokers
-        if one not in before.brokers
+    events += [
+        Change("good", f"broker {number} joined the cluster")
+        for number in now.brokers
+        if number not in before.brokers
     ]
     both = [
-        (at, before.partitions[at], one)
-        for at, one in now.partitions.items()
-        if at in before.partitions and before.partitions[at] != one
+        (at, before.partitions[at], placed)
+        for at, placed in now.partitions.items()
+        if at in before.partitions and before.partitions[at] != placed
     ]
-    told += _leaders(both)
-    told += _in_sync(both)
-    return told + list(_topics(before, now))
+    events += _leaders(both)
+    events += _in_sync(both)
+    return events + list(_topics(before, now))
 
 
 Moves = Sequence[tuple[Partition, Placed, Placed]]
+"""Changed partitions, each before and after."""
 
 
 def _leaders(both: Moves) -> list[Change]:
     moved = [(at, now) for at, before, now in both if before.leader != now.leader]
-    told = _told("bad", [(at, "has no leader") for at, now in moved if now.leader == NOBODY])
+    lost = _lines("bad", [(at, "has no leader") for at, now in moved if now.leader == NO_LEADER])
     isr = {at: _ids(now.isr) for at, now in moved}
-    led = [(at, f"new leader {now.leader}") for at, now in moved if now.leader != NOBODY]
-    return told + _told("news", led, {at: f"; ISR {text}" for at, text in isr.items()})
+    led = [(at, f"new leader {now.leader}") for at, now in moved if now.leader != NO_LEADER]
+    return lost + _lines("news", led, {at: f"; ISR {text}" for at, text in isr.items()})
 
 
 def _in_sync(both: Moves) -> list[Change]:
-    """Of those whose leader stayed: the others are told with their new leader."""
+    """Return the changes of ISRs, except if the leader changed: its line has the ISR too."""
     stayed = [(at, old, now) for at, old, now in both if old.leader == now.leader]
-    told = []
+    events = []
     for kind, verb, sign in (("bad", "ISR shrank", -1), ("good", "ISR grew", 1)):
-        rows = [one for one in stayed if sign * (len(one[2].isr) - len(one[1].isr)) > 0]
+        rows = [row for row in stayed if sign * (len(row[2].isr) - len(row[1].isr)) > 0]
         more = {at: f" to {_ids(now.isr)}" for at, _, now in rows}
-        told += _told(kind, [(at, verb) for at, _, _ in rows], more)
-    return told
+        events += _lines(kind, [(at, verb) for at, _, _ in rows], more)
+    return events
 
 
-def _topics(before: Look, now: Look) -> Iterator[Change]:
-    old, new = ({name: None for name, _ in look.partitions} for look in (before, now))
+def _topics(before: ReplicaMap, now: ReplicaMap) -> Iterator[Change]:
+    old, new = ({name: None for name, _ in snapshot.partitions} for snapshot in (before, now))
     made = [name for name in new if name not in old]
     gone = [name for name in old if name not in new]
     for names, word in ((made, "created"), (gone, "deleted")):
@@ -183,12 +199,16 @@ def _topics(before: Look, now: Look) -> Iterator[Change]:
             yield from (Change("news", f"topic {name} {word}") for name in names)
 
 
-def _told(
+def _lines(
     kind: str,
     rows: Sequence[tuple[Partition, str]],
     more: Mapping[Partition, str] | None = None,
 ) -> list[Change]:
-    """`rows`: partitions and what happened to them; `more` is told of those that stand alone."""
+    """Return a line for each partition, or for many partitions or topics with the same change.
+
+    `rows` are partitions with the text of their change. `more` is an addition to the text of a
+    partition, for a line of its own.
+    """
     by_topic: dict[tuple[str, str], list[Partition]] = {}
     for at, text in rows:
         by_topic.setdefault((at[0], text), []).append(at)
@@ -200,14 +220,14 @@ def _told(
             Change(kind, f"{_count(len(names))} of {len({*names}):,} topics: {text}")
             for text, names in totals.items()
         ]
-    told = []
+    events = []
     for (topic, text), places in by_topic.items():
         if len(places) > SINGLY_MAX:
-            told.append(Change(kind, f"{_count(len(places))} of {topic}: {text}"))
+            events.append(Change(kind, f"{_count(len(places))} of {topic}: {text}"))
         else:
             rest = more or {}
-            told += [Change(kind, f"{at[0]}-{at[1]} {text}{rest.get(at, '')}") for at in places]
-    return told
+            events += [Change(kind, f"{at[0]}-{at[1]} {text}{rest.get(at, '')}") for at in places]
+    return events
 
 
 def _ids(ids: Sequence[int]) -> str:

@@ -1,7 +1,8 @@
-"""One look a second at where the replicas are, shared by all tabs that watch; else none.
+"""A snapshot of the replicas each second, shared by all open tabs; without a tab none is taken.
 
-Owns the last look, a number that grows with each look that brought something, the partitions that
-changed with each, and the newest events. A tab asks for what is newer than the number it has.
+Owns the last snapshot, its number, the changed partitions of the last numbers, and the newest
+events. The number rises with each snapshot that changed something. A tab passes the number that it
+has, and gets the changes since then.
 """
 
 from __future__ import annotations
@@ -20,25 +21,27 @@ from client.refusals import Refused
 from console.endpoints import Console, wall_ms
 from console.replicas.replica_map import (
     Counts,
-    Look,
     Placed,
+    ReplicaMap,
     changed,
     changes,
     counts,
-    lacking_topics,
-    look_of,
+    incomplete_topics,
+    replica_map_of,
 )
 
 EVERY_S = 1.0
 EVENTS_MAX = 500
 STEPS_MAX = 60
-"""How many looks a tab may have missed before it gets everything anew."""
+"""A tab that is behind by more numbers gets all partitions."""
 MINIMUM_KEPT_S = 30.0
+"""The age at which `min.insync.replicas` of a topic is read again."""
 NAMES_A_REQUEST = 500
+"""The most topics in a DescribeConfigs request."""
 
 
 class Event(NamedTuple):
-    """Something that happened; `number` grows."""
+    """A change of the cluster; `number` counts the events since the console started."""
 
     number: int
     at_ms: int
@@ -47,26 +50,27 @@ class Event(NamedTuple):
 
 
 class News(NamedTuple):
-    """What a tab that stands at some number needs to be at `number`.
+    """The update that brings a tab to the snapshot with this number.
 
-    `everything`: `partitions` are all there are; else those that changed, None where gone."""
+    `partitions` are all if `everything` is set, else the changed ones, with None for a deleted one.
+    """
 
     number: int
     everything: bool
-    look: Look
+    snapshot: ReplicaMap
     partitions: Mapping[Partition, Placed | None]
     counts: Counts
     events: list[Event]
 
 
 class ReplicaWatch:
-    """One for the process."""
+    """The replicas of a cluster, watched for all tabs: one object in a process."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._lock = Lock()
-        self._looked_s = -EVERY_S
-        self._look: Look | None = None
+        self._taken_s = -EVERY_S
+        self._snapshot: ReplicaMap | None = None
         self._counts: Counts | None = None
         self._number = 0
         self._steps: deque[tuple[int, Mapping[Partition, Placed | None]]] = deque(maxlen=STEPS_MAX)
@@ -75,40 +79,45 @@ class ReplicaWatch:
         self._minimum: dict[str, tuple[float, int]] = {}
 
     def news(self, since: int, since_event: int) -> News | None:
-        """What happened after look `since` and event `since_event`, None where nothing did; 0: all.
-        Looks where the last look is older than a second. Raises StartError, Refused."""
+        """Return the changes after the snapshot `since` and the event `since_event`; 0: all.
+
+        Returns None if there are none. Takes a new snapshot if the last is EVERY_S old. Raises
+        StartError, Refused.
+        """
         with self._lock:
             now_s = time.monotonic()
-            if now_s - self._looked_s >= EVERY_S:
+            if now_s - self._taken_s >= EVERY_S:
                 with self._console.cluster() as cluster:
                     self._take(cluster, now_s)
-                self._looked_s = now_s
-            assert self._look is not None and self._counts is not None
+                self._taken_s = now_s
+            assert self._snapshot is not None and self._counts is not None
             if since == self._number and since_event == self._event_number:
                 return None
-            events = [one for one in self._events if one.number > since_event]
-            missed = [one for number, one in self._steps if number > since]
-            known = 0 < since <= self._number and len(missed) == self._number - since
+            events = [event for event in self._events if event.number > since_event]
+            missed = [step for number, step in self._steps if number > since]
+            can_step = 0 < since <= self._number and len(missed) == self._number - since
             partitions: dict[Partition, Placed | None] = {}
-            for one in missed if known else [self._look.partitions]:
-                partitions.update(one)
-            return News(self._number, not known, self._look, partitions, self._counts, events)
+            for step in missed if can_step else [self._snapshot.partitions]:
+                partitions.update(step)
+            return News(
+                self._number, not can_step, self._snapshot, partitions, self._counts, events
+            )
 
     def _take(self, cluster: ClusterClient, now_s: float) -> None:
-        look = look_of(cluster.metadata(None))
-        before, self._look = self._look, look
-        found = counts(look, self._minimums(cluster, lacking_topics(look), now_s))
+        snapshot = replica_map_of(cluster.metadata(None))
+        before, self._snapshot = self._snapshot, snapshot
+        new_counts = counts(snapshot, self._minimums(cluster, incomplete_topics(snapshot), now_s))
         if before is None:
-            self._step(look.partitions)
+            self._step(snapshot.partitions)
         else:
-            moved = changed(before, look)
-            if moved or found != self._counts or before.brokers != look.brokers:
+            moved = changed(before, snapshot)
+            if moved or new_counts != self._counts or before.brokers != snapshot.brokers:
                 self._step(moved)
             at_ms = wall_ms()
-            for one in changes(before, look):
+            for change in changes(before, snapshot):
                 self._event_number += 1
-                self._events.append(Event(self._event_number, at_ms, one.kind, one.text))
-        self._counts = found
+                self._events.append(Event(self._event_number, at_ms, change.kind, change.text))
+        self._counts = new_counts
 
     def _step(self, moved: Mapping[Partition, Placed | None]) -> None:
         self._number += 1
@@ -117,17 +126,20 @@ class ReplicaWatch:
     def _minimums(
         self, cluster: ClusterClient, topics: list[str], now_s: float
     ) -> dict[str, int] | None:
-        """`min.insync.replicas`, asked for again after a while; None where it may not be seen."""
+        """Return `min.insync.replicas` by topic; None if the login may not see it.
+
+        The result has these topics, and others of the last MINIMUM_KEPT_S seconds.
+        """
         self._minimum = {
-            name: one for name, one in self._minimum.items() if now_s - one[0] < MINIMUM_KEPT_S
+            name: kept for name, kept in self._minimum.items() if now_s - kept[0] < MINIMUM_KEPT_S
         }
         missing = [name for name in topics if name not in self._minimum]
         try:
             for start in range(0, len(missing), NAMES_A_REQUEST):
                 some = missing[start : start + NAMES_A_REQUEST]
-                for name, found in configs_by_name(cluster, TOPIC, some, [MIN_IN_SYNC]).items():
-                    value = next((one.value for one in found if one.value), "1")
+                for name, configs in configs_by_name(cluster, TOPIC, some, [MIN_IN_SYNC]).items():
+                    value = next((config.value for config in configs if config.value), "1")
                     self._minimum[name] = (now_s, int(value))
         except Refused:
             return None
-        return {name: one for name, (_, one) in self._minimum.items()}
+        return {name: minimum for name, (_, minimum) in self._minimum.items()}

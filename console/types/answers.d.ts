@@ -594,7 +594,7 @@ declare namespace Answer {
     replicas: number;
   }
 
-  /** A broker; of one that is away, its number is all that is known. */
+  /** A broker. Host, port and rack are None if it is down; a broker without a rack has none. */
   interface MapBroker {
     id: number;
     alive: boolean;
@@ -603,7 +603,8 @@ declare namespace Answer {
     rack: string | null;
   }
 
-  /** How many partitions lack something; None: the login may not see it. */
+  /** The numbers of topics, partitions, and partitions with each trouble. `under_min_isr` is None
+   * if the login may not see `min.insync.replicas`. */
   interface MapCounts {
     topics: number;
     partitions: number;
@@ -613,12 +614,12 @@ declare namespace Answer {
     not_preferred: number;
   }
 
-  /** No broker answers just now. */
+  /** An event of the stream while no broker answers. */
   interface MapFailed {
     error: string;
   }
 
-  /** All partitions, or those that changed. */
+  /** An event of the stream. `everything`: it has all partitions, else only the changed ones. */
   interface MapNews {
     number: number;
     everything: boolean;
@@ -630,7 +631,7 @@ declare namespace Answer {
     events: [number, number, string, string][];
   }
 
-  /** A broker answers again, and nothing has changed. */
+  /** The event that ends a time without answers if the map did not change meanwhile. */
   interface MapWell {
     well: boolean;
   }

@@ -1,4 +1,4 @@
-"""One look for all tabs, and for each tab what is new to it."""
+"""A snapshot for all tabs, and for each tab the changes that it lacks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_new_tab_gets_everything_and_then_what_changed() -> None:
     assert watch.news(2, second.events[-1].number) is None
 
 
-def test_two_tabs_share_the_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_tabs_share_the_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replica_watch, "EVERY_S", 3600.0)
     watch, cluster = watched()
     assert watch.news(0, 0) is not None
