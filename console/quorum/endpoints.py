@@ -1,7 +1,7 @@
-"""What the page asks about the quorum: how it stands, its features, its log.
+"""The endpoints of the metadata quorum: its replicas, its features, its epochs and its records.
 
-The log's records are shown to who may act for the cluster: that is what fetching them takes. Its
-epochs are shown to who may describe it.
+The records need ClusterAction on the cluster, like a Fetch of the metadata log. All else needs
+Describe on the cluster.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ EVERY_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class QuorumShown:
-    """Voters, observers, features; why there is no quorum to be seen."""
+    """The features, and the quorum; `absent` is the reason if the quorum cannot be shown."""
 
     features: Features
     quorum: Quorum | Absent = ABSENT
@@ -50,7 +50,11 @@ class QuorumShown:
 
 @dataclass(frozen=True, slots=True)
 class QuorumEpoch:
-    """An epoch of the quorum; who led it and since when is unknown if the record is gone."""
+    """An epoch of the quorum.
+
+    `start` is its first offset, `time_ms` its start in ms since 1970. `leader` and `time_ms` are
+    None if the epoch's first record is no longer in the log.
+    """
 
     epoch: int
     start: int
@@ -60,7 +64,10 @@ class QuorumEpoch:
 
 @dataclass(frozen=True, slots=True)
 class QuorumEpochs:
-    """The epochs that a log on this machine knows, the newest first; or why there is none."""
+    """The epochs of the metadata log on this machine, the newest first.
+
+    `folder` is the folder of the log; without one, `absent` is the reason.
+    """
 
     rows: list[QuorumEpoch]
     folder: str | Absent = ABSENT
@@ -69,7 +76,7 @@ class QuorumEpochs:
 
 @dataclass(frozen=True, slots=True)
 class MetadataRecord:
-    """A record: `type` as Kafka names it, and its fields, or the words that stand for them."""
+    """A metadata record: its type in Kafka's words, and its fields, or a text instead of them."""
 
     offset: int
     epoch: int
@@ -81,7 +88,11 @@ class MetadataRecord:
 
 @dataclass(frozen=True, slots=True)
 class MetadataRecords:
-    """The newest records, first; where they come from, first and where that has changed."""
+    """An event of the stream of metadata records, the oldest first.
+
+    The first event has `source`, the place that the records come from. A later event has `moved`
+    when this place has changed. `absent` is the reason if there are no records to show.
+    """
 
     records: list[MetadataRecord] | Absent = ABSENT
     source: str | Absent = ABSENT
@@ -90,16 +101,16 @@ class MetadataRecords:
 
 
 def _show(console: Console, _ask: Ask) -> QuorumShown:
-    """Voters, observers, features; what cannot be had is told in its place."""
-    found: Quorum | Absent = ABSENT
+    """Return the features, and the quorum or the reason why it cannot be shown."""
+    shown_quorum: Quorum | Absent = ABSENT
     absent: str | Absent = ABSENT
     with console.cluster() as cluster:
         try:
-            found = _quorum(cluster)
+            shown_quorum = _quorum(cluster)
         except Refused as error:
             absent = str(error)
         versions = cluster.call(ApiVersionsRequest("ottla", "1"), ApiVersionsResponse)
-    return QuorumShown(features(versions), found, absent)
+    return QuorumShown(features(versions), shown_quorum, absent)
 
 
 def _quorum(cluster: ClusterClient) -> Quorum:
@@ -109,18 +120,21 @@ def _quorum(cluster: ClusterClient) -> Quorum:
 
 
 def _epochs(console: Console, _ask: Ask) -> QuorumEpochs:
-    """The epochs that the log on this machine knows, the newest first."""
+    """Return the epochs of the metadata log on this machine. Raises Refused."""
     with console.cluster() as cluster:
-        _quorum(cluster)  # whether this login may
+        _quorum(cluster)  # checks the right of the login
         folder = _folder(console, _described(cluster))
     if folder is None:
         return QuorumEpochs([], absent=_NO_FOLDER)
-    return QuorumEpochs([QuorumEpoch(*one) for one in epochs(folder)], folder=str(folder))
+    return QuorumEpochs([QuorumEpoch(*epoch) for epoch in epochs(folder)], folder=str(folder))
 
 
 def _records(console: Console, ask: Ask) -> Iterator[MetadataRecords | None]:
-    """The newest metadata records, then each that comes: of the log on this machine, or else of the
-    active controller. `noops`: those that only show that the leader lives, too."""
+    """Yield the newest metadata records, then the new ones; None if there are none for a while.
+
+    The records come from the log on this machine, or else from the active controller. The flag
+    `noops` includes no-op records, which only show that the leader lives. Raises Refused.
+    """
     with console.cluster() as cluster:
         answer = _described(cluster)
     _check_may_read(answer)
@@ -131,16 +145,18 @@ def _records(console: Console, ask: Ask) -> Iterator[MetadataRecords | None]:
         yield MetadataRecords(absent=f"{error}; and {_NO_FOLDER}")
         return
     with closing(tail):
-        yield from _told(tail, with_noops=ask.flag("noops"))
+        yield from _events(tail, with_noops=ask.flag("noops"))
 
 
-def _told(tail: MetadataTail | LeaderTail, *, with_noops: bool) -> Iterator[MetadataRecords | None]:
+def _events(
+    tail: MetadataTail | LeaderTail, *, with_noops: bool
+) -> Iterator[MetadataRecords | None]:
     shown, source = tail.read(with_noops=with_noops), tail.source
-    yield MetadataRecords([MetadataRecord(*one) for one in shown], source)
+    yield MetadataRecords([MetadataRecord(*row) for row in shown], source)
     while True:
         time.sleep(EVERY_S)
         rows = tail.read(with_noops=with_noops)
-        records = [MetadataRecord(*one) for one in rows] or ABSENT
+        records = [MetadataRecord(*row) for row in rows] or ABSENT
         moved = tail.source if tail.source != source else ABSENT
         source = tail.source
         has_news = records is not ABSENT or moved is not ABSENT
@@ -148,13 +164,13 @@ def _told(tail: MetadataTail | LeaderTail, *, with_noops: bool) -> Iterator[Meta
 
 
 def _fetching(console: Console) -> LeaderTail:
-    """Raises Refused, StartError."""
+    """Return a tail that fetches records from the active controller. Raises Refused, StartError."""
     guard = command_guard(console.options.command_config)
 
     def find() -> Leader:
         with console.cluster() as cluster:
             answer = cluster.call(question(), DescribeQuorumResponse)
-        quorum(answer)  # refuses what is an error
+        quorum(answer)  # raises Refused for an error code
         return leader_of(answer)
 
     def connect(host: str, port: int) -> BlockingClient:
@@ -182,7 +198,7 @@ def _folder(console: Console, answer: DescribeClusterResponse) -> Path | None:
 
 
 def _check_may_read(answer: DescribeClusterResponse) -> None:
-    """Raises Refused."""
+    """Check that the login has ClusterAction on the cluster. Raises Refused."""
     if not answer.cluster_authorized_operations & (1 << Operation.CLUSTER_ACTION):
         raise Refused(
             "to read the metadata log, the console's login needs ClusterAction on the cluster"

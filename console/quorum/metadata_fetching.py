@@ -1,8 +1,8 @@
-"""The newest metadata records of a cluster whose files are elsewhere: fetched from its leader.
+"""The newest metadata records of a cluster, fetched from the leader of its quorum.
 
-Brokers give nobody `__cluster_metadata`, neither Ottla's nor Apache Kafka's; the active controller
-does, on its own listener, to who has ClusterAction. So the quorum is asked who leads it and where
-that one listens. Shows what is committed alone. Owns the connection and where it has read to.
+Brokers, Ottla's and Apache Kafka's, do not serve `__cluster_metadata`. The active controller does,
+on its own listener, to a login with ClusterAction. DescribeQuorum says which node it is, and where
+it listens. Returns only committed records. Owns the connection and the offset of the next fetch.
 
 Follows KIP-595 (Fetch with epochs, as an observer of no id), KIP-853 (where voters listen).
 """
@@ -32,13 +32,13 @@ from protocol.messages.fetch import (
 from protocol.record_batch import iterate_batches
 
 TAIL_OFFSETS = 10_000
-"""So many before the end are read first; most are no-ops, two a second."""
+"""The offsets before the high watermark that are read first; most are no-ops, two a second."""
 MISSED_MAX = 60
-"""Looks after which a leader that cannot be reached is given up."""
+"""The failed attempts to connect to a leader in a row after which `read` raises StartError."""
 STEPS_MAX = 16
-"""Fetches of one look."""
+"""The most Fetch requests of one `read`."""
 
-_ELECTED_ANEW = (
+_NOT_THE_LEADER = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.UNKNOWN_LEADER_EPOCH,
@@ -47,7 +47,10 @@ M = TypeVar("M", bound=Message)
 
 
 class Leader(NamedTuple):
-    """Of the quorum: where it listens, None if nobody says so; its epoch, and what is agreed on."""
+    """The leader of the quorum, by DescribeQuorum; `node_id` is -1 during an election.
+
+    `address` is (host, port), None if the cluster does not report it.
+    """
 
     node_id: int
     address: tuple[str, int] | None
@@ -56,38 +59,44 @@ class Leader(NamedTuple):
 
 
 def leader_of(answer: DescribeQuorumResponse) -> Leader:
-    """As the quorum tells it, in an answer without errors."""
-    found = answer.topics[0].partitions[0]
+    """Return the leader in an answer to DescribeQuorum, which must be without error codes."""
+    partition = answer.topics[0].partitions[0]
     listeners = [
-        (one.host, one.port)
+        (listener.host, listener.port)
         for node in answer.nodes
-        if node.node_id == found.leader_id
-        for one in node.listeners
-        if one.port  # Ottla's without a configuration file has none
+        if node.node_id == partition.leader_id
+        for listener in node.listeners
+        if listener.port  # 0 for an Ottla controller without a configuration file
     ]
     address = listeners[0] if listeners else None
-    return Leader(found.leader_id, address, found.leader_epoch, found.high_watermark)
+    return Leader(partition.leader_id, address, partition.leader_epoch, partition.high_watermark)
 
 
 class Client(Protocol):
-    """A connection."""
+    """The calls of a connection that a LeaderTail uses."""
 
     def send(self, request: Request, version_max: int | None = None) -> None:
-        """Raises OSError, ProtocolError."""
+        """Send a request. Raises OSError, ProtocolError."""
 
     def receive(self, kind: type[M]) -> M:
-        """Raises OSError, ProtocolError."""
+        """Return the next response. Raises OSError, ProtocolError."""
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
 
 
 class LeaderTail:
-    """`tail.read()` again and again, as of a `MetadataTail`; `close()` at the end."""
+    """A reader of new metadata records at the leader: `read()` as of a `MetadataTail`.
+
+    The caller closes it.
+    """
 
     def __init__(self, find: Callable[[], Leader], connect: Callable[[str, int], Client]) -> None:
-        """`connect` raises StartError. Raises Refused where nobody says where the leader listens,
-        StartError where it lets nobody in. In an election there is none: it is waited for."""
+        """Find the leader and connect to it; during an election, `read` does this later.
+
+        `find` asks the cluster for the leader, `connect` raises StartError. Raises Refused if the
+        cluster does not report the leader's address, StartError if the connection fails.
+        """
         self._find = find
         self._connect = connect
         self._client: Client | None = None
@@ -99,16 +108,18 @@ class LeaderTail:
 
     @property
     def source(self) -> str:
-        """Where the records come from."""
+        """The node that the records come from, in words for the page."""
         if self._leader.node_id < 0:
             return "the next leader of the quorum (election in progress)"
         host, port = self._leader.address or ("", 0)
         return f"the leader, node {self._leader.node_id} at {host}:{port}"
 
     def read(self, *, with_noops: bool = True) -> list[Shown]:
-        """The newest of what was agreed on and not read yet; nothing while there is no leader.
-        Raises Refused, StartError."""
-        found: list[Batch] = []
+        """Return the newest committed records since the last call, at most RECORDS_MAX.
+
+        Returns none while there is no leader. Raises Refused, StartError.
+        """
+        batches: list[Batch] = []
         for _ in range(STEPS_MAX):
             before = self._offset
             data = self._fetched()
@@ -116,19 +127,23 @@ class LeaderTail:
                 self._look_for_another()
                 break
             self._missed = 0
-            found += self._taken(data)
+            batches += self._taken(data)
             if self._offset == before:
                 break
-        return newest_of(found, with_noops=with_noops)
+        return newest_of(batches, with_noops=with_noops)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         client, self._client = self._client, None
         if client is not None:
             client.close()
 
     def _look_for_another(self) -> None:
-        """One that was killed is named as leader until another is elected."""
+        """Find the leader again and connect to it.
+
+        The quorum names a killed leader until it elects another, so a failed connection counts as
+        an attempt. Raises StartError after MISSED_MAX attempts in a row, and Refused.
+        """
         self.close()
         self._leader = self._find()
         try:
@@ -147,7 +162,10 @@ class LeaderTail:
             self._offset = max(self._leader.high_watermark - TAIL_OFFSETS, 0)
 
     def _fetched(self) -> PartitionData | None:
-        """None: another leads by now, or this one is gone."""
+        """Return the answer to a Fetch; None if the node is not the leader any more or is down.
+
+        Raises Refused for other error codes.
+        """
         if self._client is None:
             return None
         try:
@@ -155,10 +173,10 @@ class LeaderTail:
             answer = self._client.receive(FetchResponse)
         except (OSError, ProtocolError):
             return None
-        data = next((one for topic in answer.responses for one in topic.partitions), None)
-        of_data = ErrorCode.UNKNOWN_SERVER_ERROR if data is None else data.error_code
-        code = answer.error_code or of_data
-        if code in _ELECTED_ANEW:
+        data = next((part for topic in answer.responses for part in topic.partitions), None)
+        partition_code = ErrorCode.UNKNOWN_SERVER_ERROR if data is None else data.error_code
+        code = answer.error_code or partition_code
+        if code in _NOT_THE_LEADER:
             return None
         if code:
             reason = why(code, None, "ClusterAction on the cluster")
@@ -166,7 +184,11 @@ class LeaderTail:
         return data
 
     def _request(self) -> FetchRequest:
-        """An observer that has all of the leader's epoch may begin anywhere."""
+        """Return a Fetch at the current offset.
+
+        `last_fetched_epoch` is the leader's epoch: the leader then sends records from any offset
+        and checks no older epoch.
+        """
         epoch = self._leader.epoch
         assert self._offset is not None, "the leader was reached"
         partition = FetchPartition(
@@ -176,17 +198,18 @@ class LeaderTail:
         return FetchRequest(max_bytes=STEP_BYTES, topics=[topic])
 
     def _taken(self, data: PartitionData) -> list[Batch]:
+        """Return the committed batches of an answer, and move the offset behind them."""
         assert self._offset is not None, "the leader was reached"
         snapshot, diverging = data.snapshot_id, data.diverging_epoch
         if snapshot is not None and snapshot.end_offset >= 0:
-            self._offset = snapshot.end_offset  # what lay before is in it
+            self._offset = snapshot.end_offset  # the snapshot replaces the older records
         elif diverging is not None and diverging.end_offset >= 0:
             self._offset = min(self._offset, diverging.end_offset)
-        found: list[Batch] = []
+        batches: list[Batch] = []
         records = bytes(data.records) if isinstance(data.records, memoryview) else b""
         for position, header in iterate_batches(records, allow_partial_tail=True):
             if header.next_offset > data.high_watermark:
                 break
-            found.append(Batch(records, position, header, self._offset))
+            batches.append(Batch(records, position, header, self._offset))
             self._offset = header.next_offset
-        return found
+        return batches

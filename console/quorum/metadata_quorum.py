@@ -1,6 +1,6 @@
-"""The metadata quorum as its leader tells it, and the features that the cluster has agreed on.
+"""The metadata quorum as its leader reports it, and the finalized features of the cluster.
 
-Pure: the answers to DescribeQuorum and ApiVersions in, plain values out. Follows KIP-595, KIP-836
+Pure: turns answers to DescribeQuorum and ApiVersions into plain values. Follows KIP-595, KIP-836
 (times in DescribeQuorum), KIP-853 (directories and endpoints of voters), KIP-584 (features).
 """
 
@@ -26,7 +26,11 @@ from protocol.primitives import ZERO_UUID, uuid_to_string
 
 @dataclass(frozen=True, slots=True)
 class QuorumReplica:
-    """A voter or observer, as the leader's clock has it; None: not known."""
+    """A voter or observer of the quorum, as its leader reports it. None is an unknown value.
+
+    `end` is its log end offset, `lag` the records that it lacks. `behind_ms` and `fetched_ms` are
+    the times since it last caught up and last fetched, by the leader's clock.
+    """
 
     id: int
     directory: str | None
@@ -41,7 +45,7 @@ class QuorumReplica:
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """The quorum, as its leader tells it."""
+    """The state of the metadata quorum, as its leader reports it; `leader` is -1 in an election."""
 
     leader: int
     epoch: int
@@ -52,7 +56,10 @@ class Quorum:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature: its level, and the least and most that the asked broker can do."""
+    """A feature: its finalized level, and the lowest and highest level that a broker supports.
+
+    `called` is the name of the level, such as 4.0-IV3, if it has one.
+    """
 
     name: str
     level: int
@@ -63,69 +70,78 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What the cluster has agreed on."""
+    """The features of the cluster by name, finalized at the metadata offset `epoch`."""
 
     epoch: int | None
     rows: list[Feature]
 
 
 def question() -> DescribeQuorumRequest:
-    """What is asked."""
+    """Return the DescribeQuorum request for the metadata log."""
     wanted = DescribeQuorumRequestTopicData(METADATA_TOPIC, [DescribeQuorumRequestPartitionData(0)])
     return DescribeQuorumRequest([wanted])
 
 
 def quorum(answer: DescribeQuorumResponse) -> Quorum:
-    """Leader, epoch, high watermark, voters and observers. Raises Refused."""
+    """Return the quorum in an answer to DescribeQuorum. Raises Refused for an error code."""
     _check(answer.error_code, answer.error_message)
-    found = next((one for topic in answer.topics for one in topic.partitions), None)
-    if found is None:
+    partition = next((part for topic in answer.topics for part in topic.partitions), None)
+    if partition is None:
         raise Refused("the cluster reports nothing about its metadata quorum")
-    _check(found.error_code, found.error_message)
+    _check(partition.error_code, partition.error_message)
     addresses = {
-        one.node_id: [f"{each.name}://{each.host}:{each.port}" for each in one.listeners]
-        for one in answer.nodes
+        node.node_id: [f"{each.name}://{each.host}:{each.port}" for each in node.listeners]
+        for node in answer.nodes
     }
     return Quorum(
-        leader=found.leader_id,
-        epoch=found.leader_epoch,
-        high_watermark=found.high_watermark,
-        voters=_replicas(found, found.current_voters, addresses),
-        observers=_replicas(found, found.observers, addresses),
+        leader=partition.leader_id,
+        epoch=partition.leader_epoch,
+        high_watermark=partition.high_watermark,
+        voters=_replicas(partition, partition.current_voters, addresses),
+        observers=_replicas(partition, partition.observers, addresses),
     )
 
 
 def _replicas(
-    found: DescribeQuorumResponsePartitionData,
+    partition: DescribeQuorumResponsePartitionData,
     replicas: Sequence[ReplicaState],
     addresses: dict[int, list[str]],
 ) -> list[QuorumReplica]:
-    """Times are of the leader's clock: this machine's may differ."""
-    leader = next((one for one in found.current_voters if one.replica_id == found.leader_id), None)
+    """Return the replicas by id, with times relative to the leader's clock.
+
+    The clock of this machine may differ, so the leader's own timestamp stands for the present.
+    """
+    leader = next(
+        (voter for voter in partition.current_voters if voter.replica_id == partition.leader_id),
+        None,
+    )
     rows = []
-    for one in sorted(replicas, key=lambda one: one.replica_id):
-        leads = one.replica_id == found.leader_id
-        end = leader.log_end_offset if leader is not None else found.high_watermark
+    for replica in sorted(replicas, key=lambda replica: replica.replica_id):
+        leads = replica.replica_id == partition.leader_id
+        end = leader.log_end_offset if leader is not None else partition.high_watermark
         now_ms = leader.last_caught_up_timestamp if leader is not None else -1
-        behind_ms = 0 if leads else _passed(now_ms, one.last_caught_up_timestamp)
+        behind_ms = 0 if leads else _passed(now_ms, replica.last_caught_up_timestamp)
         rows.append(
             QuorumReplica(
-                id=one.replica_id,
-                directory=_directory(one.replica_directory_id),
+                id=replica.replica_id,
+                directory=_directory(replica.replica_directory_id),
                 leads=leads,
-                end=one.log_end_offset if one.log_end_offset >= 0 else None,
-                lag=max(end - one.log_end_offset, 0) if one.log_end_offset >= 0 else None,
+                end=replica.log_end_offset if replica.log_end_offset >= 0 else None,
+                lag=max(end - replica.log_end_offset, 0) if replica.log_end_offset >= 0 else None,
                 behind_ms=behind_ms,
-                fetched_ms=0 if leads else _passed(now_ms, one.last_fetch_timestamp),
+                fetched_ms=0 if leads else _passed(now_ms, replica.last_fetch_timestamp),
                 lagging=not leads and (behind_ms is None or behind_ms > VOTER_BEHIND_MS_MAX),
-                addresses=addresses.get(one.replica_id, []),
+                addresses=addresses.get(replica.replica_id, []),
             )
         )
     return rows
 
 
 def _passed(now_ms: int, then_ms: int) -> int | None:
-    """None where the leader has not heard of it, or is too old to tell (Kafka before 3.3)."""
+    """Return the ms between two timestamps; None if either is -1, that is, unknown.
+
+    The leader has no timestamp of a replica that never fetched. Kafka before 3.3 has none at all.
+    """
     return None if then_ms < 0 or now_ms < 0 else max(now_ms - then_ms, 0)
 
 
@@ -134,9 +150,12 @@ def _directory(number: bytes) -> str | None:
 
 
 def features(answer: ApiVersionsResponse) -> Features:
-    """Finalized levels beside what the asked broker can do, by name."""
-    finalized = {one.name: one.max_version_level for one in answer.finalized_features}
-    supported = {one.name: (one.min_version, one.max_version) for one in answer.supported_features}
+    """Return the finalized features and those that the answering broker supports, by name."""
+    finalized = {feature.name: feature.max_version_level for feature in answer.finalized_features}
+    supported = {
+        feature.name: (feature.min_version, feature.max_version)
+        for feature in answer.supported_features
+    }
     rows = []
     for name in sorted({**finalized, **supported}):
         low, high = supported.get(name, (None, None))

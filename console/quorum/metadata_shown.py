@@ -1,7 +1,7 @@
-"""Metadata records in words, as far as they are shown: the newest of some batches.
+"""A decoder of metadata records for the page: the newest records of some batches. Pure.
 
-A look at a log may find tens of thousands of records, of which a page shows the last few hundred:
-only those are decoded. Secrets are hidden by the decoder. Pure.
+A read of the log may bring tens of thousands of records, and the page shows the last RECORDS_MAX:
+only those are decoded. The decoder hides secrets.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from protocol.records import Record, iterate_records
 
 RECORDS_MAX = 200
-"""So many are shown at once."""
+"""The most records of one read."""
 _NO_OP = bytes((FRAME_VERSION, NoOpRecord.API_KEY))
 
 
 class Batch(NamedTuple):
-    """A whole batch; records before the offset `first` are left out."""
+    """A complete batch at `position` in `data`; its records before offset `first` are left out."""
 
     data: bytes
     position: int
@@ -31,7 +31,7 @@ class Batch(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A record: `type` as Kafka names it, and its fields, or the words that stand for them."""
+    """A metadata record: its type in Kafka's words, and its fields, or a text instead of them."""
 
     offset: int
     epoch: int
@@ -42,20 +42,20 @@ class Shown(NamedTuple):
 
 
 def newest_of(batches: Sequence[Batch], *, with_noops: bool) -> list[Shown]:
-    """Return the last RECORDS_MAX records, or fewer; damaged batches have none.
+    """Return the last RECORDS_MAX records or fewer, the oldest first, without damaged batches.
 
-    `with_noops`: also those that only show that the leader lives.
+    `with_noops` includes no-op records, which only show that the leader lives.
     """
-    found: list[Shown] = []
+    newest: list[Shown] = []
     for batch in reversed(batches):
-        of = _control if batch.header.is_control else _record
+        decode = _control if batch.header.is_control else _record
         for record in _from_the_last(batch):
-            if not with_noops and _is_noop(record) and of is _record:
+            if not with_noops and _is_noop(record) and decode is _record:
                 continue
-            found.append(of(batch.header.partition_leader_epoch, record))
-            if len(found) == RECORDS_MAX:
-                return found[::-1]
-    return found[::-1]
+            newest.append(decode(batch.header.partition_leader_epoch, record))
+            if len(newest) == RECORDS_MAX:
+                return newest[::-1]
+    return newest[::-1]
 
 
 def _from_the_last(batch: Batch) -> Iterator[Record]:
@@ -63,7 +63,7 @@ def _from_the_last(batch: Batch) -> Iterator[Record]:
         records = list(iterate_records(batch.data, batch.position))
     except CorruptBatch:
         return
-    yield from (one for one in reversed(records) if one.offset >= batch.first)
+    yield from (record for record in reversed(records) if record.offset >= batch.first)
 
 
 def _is_noop(record: Record) -> bool:
@@ -94,7 +94,7 @@ def _record(epoch: int, record: Record) -> Shown:
             value["version"],
             value["data"],
         )
-    if isinstance(value, str):  # hidden: what stands for it begins with its name
+    if isinstance(value, str):  # a hidden record: its replacement begins with the record's name
         name, _, words = value.partition(" ")
         return Shown(record.offset, epoch, record.timestamp, kafka_name(name), None, words)
     size = len(record.value or b"")

@@ -354,7 +354,8 @@ declare namespace Answer {
     grows: number | null;
   }
 
-  /** A feature: its level, and the least and most that the asked broker can do. */
+  /** A feature: its finalized level, and the lowest and highest level that a broker supports.
+   * `called` is the name of the level, such as 4.0-IV3, if it has one. */
   interface Feature {
     name: string;
     level: number;
@@ -363,7 +364,7 @@ declare namespace Answer {
     most: number | null;
   }
 
-  /** What the cluster has agreed on. */
+  /** The features of the cluster by name, finalized at the metadata offset `epoch`. */
   interface Features {
     epoch: number | null;
     rows: Feature[];
@@ -656,7 +657,7 @@ declare namespace Answer {
     json?: any;
   }
 
-  /** A record: `type` as Kafka names it, and its fields, or the words that stand for them. */
+  /** A metadata record: its type in Kafka's words, and its fields, or a text instead of them. */
   interface MetadataRecord {
     offset: number;
     epoch: number;
@@ -666,7 +667,9 @@ declare namespace Answer {
     data: any;
   }
 
-  /** The newest records, first; where they come from, first and where that has changed. */
+  /** An event of the stream of metadata records, the oldest first. The first event has `source`,
+   * the place that the records come from. A later event has `moved` when this place has changed.
+   * `absent` is the reason if there are no records to show. */
   interface MetadataRecords {
     records?: MetadataRecord[];
     source?: string;
@@ -770,7 +773,7 @@ declare namespace Answer {
     transactional_id: string | null;
   }
 
-  /** The quorum, as its leader tells it. */
+  /** The state of the metadata quorum, as its leader reports it; `leader` is -1 in an election. */
   interface Quorum {
     leader: number;
     epoch: number;
@@ -779,7 +782,8 @@ declare namespace Answer {
     observers: QuorumReplica[];
   }
 
-  /** An epoch of the quorum; who led it and since when is unknown if the record is gone. */
+  /** An epoch of the quorum. `start` is its first offset, `time_ms` its start in ms since 1970.
+   * `leader` and `time_ms` are None if the epoch's first record is no longer in the log. */
   interface QuorumEpoch {
     epoch: number;
     start: number;
@@ -787,14 +791,17 @@ declare namespace Answer {
     time_ms: number | null;
   }
 
-  /** The epochs that a log on this machine knows, the newest first; or why there is none. */
+  /** The epochs of the metadata log on this machine, the newest first. `folder` is the folder of
+   * the log; without one, `absent` is the reason. */
   interface QuorumEpochs {
     rows: QuorumEpoch[];
     folder?: string;
     absent?: string;
   }
 
-  /** A voter or observer, as the leader's clock has it; None: not known. */
+  /** A voter or observer of the quorum, as its leader reports it. None is an unknown value. `end`
+   * is its log end offset, `lag` the records that it lacks. `behind_ms` and `fetched_ms` are the
+   * times since it last caught up and last fetched, by the leader's clock. */
   interface QuorumReplica {
     id: number;
     directory: string | null;
@@ -807,7 +814,7 @@ declare namespace Answer {
     addresses: string[];
   }
 
-  /** Voters, observers, features; why there is no quorum to be seen. */
+  /** The features, and the quorum; `absent` is the reason if the quorum cannot be shown. */
   interface QuorumShown {
     features: Features;
     quorum?: Quorum;
