@@ -1,1 +1,1 @@
-"""Segments on disk: what lies in the folders of the nodes of this machine, down to single bytes."""
+"""Segments on disk: the partitions in log directories of this machine, down to single bytes."""

@@ -1,6 +1,6 @@
-"""Partitions and segments as the page gets them.
+"""The answers of the endpoints about partitions and segments.
 
-Sizes and positions are in bytes, times are ms since 1970, -1 for none.
+Sizes and positions are in bytes. Times are in ms since 1970, and -1 stands for none.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from console.answers import ABSENT, Absent
 from console.segments.meaning.answers import BatchShown
 
 FileSize = tuple[str, int]
-"""The name of a file, and its size."""
+"""(name of a file, its size)."""
 Entry = tuple[int, int, int]
-"""Of an index: its number, key and value."""
+"""An entry of an index: (number, key, value)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryShown:
-    """A log directory on this machine."""
+    """A log directory on this machine; addresses name it by `key`."""
 
     key: str
     path: str
@@ -63,7 +63,7 @@ class PartitionSizes:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """How many records are in each run of `width` offsets."""
+    """The number of records in each run of `width` offsets."""
 
     width: int
     records: list[int]
@@ -71,7 +71,11 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class ScanShown:
-    """What a scan of headers has counted so far; `codecs`: batches and bytes of each."""
+    """The counts of a scan of headers up to byte `position`.
+
+    `codecs` has (batches, bytes) of each codec, `epochs` (leader epoch, first offset), and
+    `horizons` the earliest and latest delete horizon. `tombstones` is None if they are not counted.
+    """
 
     position: int
     isWhole: bool
@@ -95,7 +99,7 @@ class ScanShown:
 
 @dataclass(frozen=True, slots=True)
 class IndexShown:
-    """An index: what it holds, and has room for; -1 where it has no last entry."""
+    """An index: its entries, the entries that fit, and its last entry, -1 for none."""
 
     size: int
     entries: int
@@ -106,7 +110,7 @@ class IndexShown:
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """How close the entries of the offset index lie."""
+    """The density of an offset index; `share` is its size relative to the segment's."""
 
     entries: int
     perMiB: float
@@ -116,8 +120,12 @@ class Density:
 
 @dataclass(frozen=True, slots=True)
 class FateShown:
-    """What becomes of a segment: when, or when the log has grown by so much, and what it waits
-    for."""
+    """The deletion of a segment by retention: the reason `why`, and the time.
+
+    `at` is None if the segment stays or the time is unknown. `waitsFor` is the base offset of an
+    older segment that must go first. `grows` is the growth of the log after which the segment goes
+    by size.
+    """
 
     why: str
     at: int | None
@@ -128,7 +136,10 @@ class FateShown:
 
 @dataclass(frozen=True, slots=True)
 class SegmentShown:
-    """A segment's bar, and what stands beside it; `size` leaves out room that is not used."""
+    """A segment with its files, indexes and counts.
+
+    `size` counts the batches, `fileSize` preallocated space too. `files` has the sizes by suffix.
+    """
 
     base: int
     name: str
@@ -150,7 +161,7 @@ class SegmentShown:
 
 @dataclass(frozen=True, slots=True)
 class MarksShown:
-    """Offsets that mean something for the whole log; None: no checkpoint knows it."""
+    """The offsets that a log has from its checkpoints, None without one, and its end."""
 
     logStart: int
     highWatermark: int | None
@@ -162,7 +173,10 @@ class MarksShown:
 
 @dataclass(frozen=True, slots=True)
 class RulesShown:
-    """By which configs a log is kept, each with its value and source; `why` they are not known."""
+    """The configs of retention and compaction, each with (value, source).
+
+    `why` is the reason if they are unknown. `checkInterval` and `deleteDelay` are in ms.
+    """
 
     why: str | None
     configs: dict[str, tuple[str, str]]
@@ -174,7 +188,7 @@ class RulesShown:
 
 @dataclass(frozen=True, slots=True)
 class CompactionShown:
-    """How far a compacted log is cleaned."""
+    """The progress of compaction in a log; the limits are those of its configs."""
 
     firstDirty: int
     wasCleaned: bool
@@ -197,7 +211,7 @@ class CompactionShown:
 
 @dataclass(frozen=True, slots=True)
 class EpochStart:
-    """A leader's epoch, and its first offset."""
+    """A leader epoch and its first offset."""
 
     epoch: int
     start: int
@@ -205,7 +219,10 @@ class EpochStart:
 
 @dataclass(frozen=True, slots=True)
 class PartitionShown:
-    """One partition in the directory `dir`, and the directories that have it."""
+    """A partition in the log directory `dir`, and all local directories that have it.
+
+    `left_out` is the number of older segments that are not in `segments`.
+    """
 
     topic: str
     partition: int
@@ -231,7 +248,7 @@ class PartitionShown:
 
 @dataclass(frozen=True, slots=True)
 class BatchesPage:
-    """A page of batches from byte `at` on, and where the ones beside it begin."""
+    """A page of batches from byte `at` on, with the places of the next and previous page."""
 
     batches: list[BatchShown]
     at: int
@@ -243,7 +260,7 @@ class BatchesPage:
 
 @dataclass(frozen=True, slots=True)
 class IndexPage:
-    """Entries of an index from number `first` on."""
+    """Entries of an index from number `first` on; `room` is the number that fits."""
 
     entries: list[Entry]
     first: int
@@ -254,7 +271,7 @@ class IndexPage:
 
 @dataclass(frozen=True, slots=True)
 class ProbeShown:
-    """A look into an index: the entry that was found, and those around it."""
+    """The look-up of `key` in an index: its entry, the neighbours, and the most comparisons."""
 
     key: int
     entry: Entry | None
@@ -265,7 +282,7 @@ class ProbeShown:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlace:
-    """No more of a batch than an index tells, so that it takes no right to read."""
+    """A batch, with no more than indexes contain: this needs no right to read the topic."""
 
     position: int
     size: int
@@ -276,7 +293,11 @@ class BatchPlace:
 
 @dataclass(frozen=True, slots=True)
 class LookUpShown:
-    """The steps of a look-up of an offset or a time."""
+    """The steps of a look-up of an offset or a time.
+
+    The scan begins at byte `start` and skips `passedCount` batches. `exact` says whether `batch`
+    covers the offset. `passed` has the first of the skipped batches.
+    """
 
     ofTime: ProbeShown | None
     ofOffset: ProbeShown
@@ -292,7 +313,7 @@ class LookUpShown:
 
 @dataclass(frozen=True, slots=True)
 class AbortedTransaction:
-    """Of a .txnindex."""
+    """An aborted transaction, an entry of a `.txnindex`."""
 
     producerId: int
     firstOffset: int
@@ -302,14 +323,14 @@ class AbortedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class AbortedTransactions:
-    """The aborted transactions that end in a segment; None: the file is damaged."""
+    """The aborted transactions that end in a segment; None if the `.txnindex` is damaged."""
 
     aborted: list[AbortedTransaction] | None
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotProducer:
-    """What a broker knew of a producer."""
+    """The state of a producer in a producer snapshot."""
 
     producerId: int
     producerEpoch: int
@@ -322,7 +343,7 @@ class SnapshotProducer:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The first of `count` producers."""
+    """A producer snapshot: the first of its `count` producers."""
 
     producers: list[SnapshotProducer]
     count: int
@@ -330,6 +351,6 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class DamagedSnapshot:
-    """A snapshot that cannot be read."""
+    """A producer snapshot that cannot be read, with the reason."""
 
     damage: str

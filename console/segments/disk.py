@@ -1,8 +1,8 @@
-"""The files of this machine, as the page asks for them: by topic, partition and directory.
+"""Access to the partitions' folders on this machine, by topic, partition and log directory.
 
-`Disk` finds what `--data` names and the login may see; everything that a browser says is looked up
-in its lists. Owns the lists of the last seconds, the checkpoints as they were last read, and the
-scans of segments.
+`Disk` lists the partitions in the folders of `--data` that the login may see. The names in a
+request are looked up in these lists. Owns the lists of the last seconds, the last contents of the
+checkpoints, and the scans of segments.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from storage.log.checkpoints import (
 
 KEPT_S = 2.0
 _PATIENCE = 10.0
-"""A list that took long is kept so many times as long."""
+"""A slow list is kept this many times as long as it took."""
 IDS_KEPT_MAX = 50_000
 NO_DATA = (
     "the console has no data folder: start it with --data PATH, a log directory on this machine "
@@ -52,12 +52,12 @@ NO_DATA = (
 
 
 class NoSuchFolder(Exception):
-    """What was asked for is not on this disk. `str()` is one line."""
+    """The folder, segment or file is not on this machine. `str()` is one line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sized:
-    """A partition's folder with how much is in it."""
+class SizedFolder:
+    """A partition's folder with its number of segments and the bytes of their logs."""
 
     folder: PartitionFolder
     segments: int
@@ -66,7 +66,10 @@ class Sized:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What the checkpoints of a directory say about one partition; they are seconds old."""
+    """The offsets of a partition in the checkpoints of its log directory, None without one.
+
+    A broker writes checkpoints every few seconds or minutes, so they are older than the log.
+    """
 
     high_watermark: int | None
     log_start: int | None
@@ -75,7 +78,7 @@ class Marks:
 
 
 class Disk:
-    """One for the process; used by many threads."""
+    """The log directories of `--data`: one object in a process, for all threads."""
 
     def __init__(
         self,
@@ -91,26 +94,26 @@ class Disk:
         self._now = now
         self._lock = Lock()
         self._directories: tuple[float, list[LogDirectory]] | None = None
-        self._sizes: tuple[float, list[Sized]] | None = None
+        self._sizes: tuple[float, list[SizedFolder]] | None = None
         self._checkpoints: dict[str, tuple[Stamp, dict[TopicPartition, int]]] = {}
         self._ids: dict[str, tuple[Stamp, bytes | None]] = {}
 
     def directories(self) -> list[LogDirectory]:
-        """All that are there and of this cluster. Raises StartError."""
+        """Return the log directories that belong to this cluster. Raises StartError."""
         if not self._paths:
             return []
         with self._lock:
-            known = self._directories
-        if known is None or self._now() > known[0]:
-            found = log_directories(self.files, self._paths)
-            known = self._now() + KEPT_S, found
+            cached = self._directories
+        if cached is None or self._now() > cached[0]:
+            directories = log_directories(self.files, self._paths)
+            cached = self._now() + KEPT_S, directories
             with self._lock:
-                self._directories = known
+                self._directories = cached
         cluster_id = self._rights.cluster_id()
-        return [one for one in known[1] if one.cluster_id == cluster_id]
+        return [directory for directory in cached[1] if directory.cluster_id == cluster_id]
 
     def why_none(self) -> str:
-        """Where there are no directories: the reason, as one line."""
+        """Return a line that says why there are no directories."""
         if not self._paths:
             return NO_DATA
         others = log_directories(self.files, self._paths)
@@ -122,37 +125,41 @@ class Disk:
             )
         return f"{where} has no log directory: no meta.properties is in it, nor two levels below"
 
-    def partitions(self) -> list[tuple[Sized, Allowed]]:
-        """Those that the login may describe. Raises StartError."""
-        allowed = self._rights.on_all()
-        found = []
-        for one in self._sized():
-            own = allowed.get(one.folder.topic, NOTHING)
-            if own.describe and self._is_of(one.folder, own):
-                found.append((one, own))
-        return found
+    def partitions(self) -> list[tuple[SizedFolder, Allowed]]:
+        """Return the folders that the login may describe, with its rights. Raises StartError."""
+        rights = self._rights.on_all()
+        visible = []
+        for sized in self._sized():
+            allowed = rights.get(sized.folder.topic, NOTHING)
+            if allowed.describe and self._is_of(sized.folder, allowed):
+                visible.append((sized, allowed))
+        return visible
 
     def find(
         self, topic: str, partition: int, key: str | None, *, to_read: bool
     ) -> tuple[PartitionFolder, Allowed, list[LogDirectory]]:
-        """A partition's folder in the directory `key`, or the first that has it; what is allowed;
-        and all directories that have it. Raises Refused, NoSuchFolder, StartError."""
+        """Return a partition's folder, the login's rights, and all directories with this partition.
+
+        The folder is in the directory `key`, or in the first one if `key` is None. `to_read` needs
+        the right to read, else the right to describe is enough. Raises Refused, NoSuchFolder,
+        StartError.
+        """
         allowed = self._rights.on(topic)
         (check_read if to_read else check_describe)(allowed, topic)
         name = f"{topic}-{partition}"
         having = [
             folder
-            for one in self.directories()
-            if (folder := self._folder(one, topic, partition)) is not None
+            for directory in self.directories()
+            if (folder := self._folder(directory, topic, partition)) is not None
             and self._is_of(folder, allowed)
         ]
         for folder in having:
             if key is None or folder.directory.key == key:
-                return folder, allowed, [one.directory for one in having]
+                return folder, allowed, [other.directory for other in having]
         raise NoSuchFolder(f"{name} has no folder in the folders of --data")
 
     def marks(self, folder: PartitionFolder) -> Marks:
-        """What the checkpoints say; None for each that does not know the partition."""
+        """Return the partition's offsets in the checkpoints of its directory."""
         partition = TopicPartition(folder.topic, folder.partition)
 
         def of(name: str) -> int | None:
@@ -166,44 +173,44 @@ class Disk:
         )
 
     def topic_id(self, folder: PartitionFolder) -> bytes | None:
-        """Of `partition.metadata`; None where it has none."""
+        """Return the topic id in `partition.metadata`, None if the file or its id is missing."""
         path = f"{folder.path}/{PARTITION_METADATA}"
         try:
             stamp = self.files.stamp(path)
-            known = self._ids.get(path)
-            if stamp is None or (known is not None and known[0] == stamp):
-                return None if stamp is None or known is None else known[1]
+            cached = self._ids.get(path)
+            if stamp is None or (cached is not None and cached[0] == stamp):
+                return None if stamp is None or cached is None else cached[1]
             data = self.files.content(path)
         except LogError:
             return None
-        found = None if data is None else decode_partition_metadata(data)
+        topic_id = None if data is None else decode_partition_metadata(data)
         with self._lock:
             if len(self._ids) >= IDS_KEPT_MAX:
                 self._ids.clear()
-            self._ids[path] = stamp, found
-        return found
+            self._ids[path] = stamp, topic_id
+        return topic_id
 
-    def _sized(self) -> list[Sized]:
+    def _sized(self) -> list[SizedFolder]:
         with self._lock:
-            known = self._sizes
-        if known is not None and self._now() < known[0]:
-            return known[1]
-        began, found = self._now(), []
+            cached = self._sizes
+        if cached is not None and self._now() < cached[0]:
+            return cached[1]
+        began, sizes = self._now(), []
         for directory in self.directories():
             for folder in partition_folders(self.files, directory):
                 try:
-                    found.append(Sized(folder, *log_size(self.files, folder.path)))
+                    sizes.append(SizedFolder(folder, *log_size(self.files, folder.path)))
                 except LogError:
-                    continue  # deleted meanwhile
+                    continue  # the broker has deleted it meanwhile
         ended = self._now()
         with self._lock:
-            self._sizes = ended + max(KEPT_S, _PATIENCE * (ended - began)), found
-        return found
+            self._sizes = ended + max(KEPT_S, _PATIENCE * (ended - began)), sizes
+        return sizes
 
     def _folder(
         self, directory: LogDirectory, topic: str, partition: int
     ) -> PartitionFolder | None:
-        """Looked for among the names that there are."""
+        """Return a partition's folder in a directory, None if it is not among the names there."""
         wanted = f"{topic}-{partition}"
         try:
             names = self.files.names(directory.path)
@@ -214,7 +221,11 @@ class Disk:
         return PartitionFolder(directory, f"{directory.path}/{wanted}", topic, partition)
 
     def _is_of(self, folder: PartitionFolder, allowed: Allowed) -> bool:
-        """Whether the folder is of the topic that the cluster has by this name now."""
+        """Return whether the folder belongs to the present topic of this name.
+
+        A deleted topic of the same name had another topic id. A folder without an id counts as the
+        present topic's.
+        """
         if folder.topic == METADATA_LOG or allowed.topic_id is None:
             return True
         own = self.topic_id(folder)
@@ -223,15 +234,15 @@ class Disk:
     def _checkpoint(self, path: str) -> dict[TopicPartition, int]:
         try:
             stamp = self.files.stamp(path)
-            known = self._checkpoints.get(path)
+            cached = self._checkpoints.get(path)
             if stamp is None:
                 return {}
-            if known is not None and known[0] == stamp:
-                return known[1]
+            if cached is not None and cached[0] == stamp:
+                return cached[1]
             data = self.files.content(path)
         except LogError:
             return {}
-        found = (decode_offsets(data) if data is not None else None) or {}
+        offsets = (decode_offsets(data) if data is not None else None) or {}
         with self._lock:
-            self._checkpoints[path] = stamp, found
-        return found
+            self._checkpoints[path] = stamp, offsets
+        return offsets

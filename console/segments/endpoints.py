@@ -1,7 +1,7 @@
-"""What the page asks about segments: paths, and who answers them.
+"""The endpoints of partitions, segments, batches, indexes and snapshots on this machine.
 
-Every answer begins with the cluster's word on what the console's login may see (`rights`), and a
-path of this machine is only ever one of the folders that were found (`disk`).
+Each request checks the rights of the console's login in the cluster first (`rights`).
+Only folders that the console has listed are read (`disk`).
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _NO_CONFIGS = Rules(
 
 
 class SegmentsView:
-    """What all questions share; one for the process."""
+    """The state that all endpoints of segments share: one object in a process."""
 
     def __init__(self, console: Console) -> None:
         self.rights = SegmentRights(console.cluster)
         self.rules = TopicRules(console.cluster)
-        self.disk = Disk([str(one) for one in console.options.data], self.rights)
+        self.disk = Disk([str(path) for path in console.options.data], self.rights)
         self.reader = SegmentReader(self.disk.files)
 
 
@@ -71,17 +71,17 @@ def _list(console: Console, ask: Ask) -> PartitionSizes:
         return PartitionSizes(False, [], [], why=view.disk.why_none())
     wanted = ask.text("search", "").lower()
     key = ask.text("dir", "")
-    found = view.disk.partitions()
+    visible = view.disk.partitions()
     kept = [
-        one
-        for one, _ in found
-        if wanted in f"{one.folder.topic}-{one.folder.partition}".lower()
-        and key in ("", one.folder.directory.key)
+        sized
+        for sized, _ in visible
+        if wanted in f"{sized.folder.topic}-{sized.folder.partition}".lower()
+        and key in ("", sized.folder.directory.key)
     ]
     rows = partition_sizes(kept)
     return PartitionSizes(
         local=True,
-        directories=[directory_shown(one) for one in directories],
+        directories=[directory_shown(directory) for directory in directories],
         count=len(rows),
         bytes=sum(row.bytes for row in rows),
         segments=sum(row.segments for row in rows),
@@ -106,7 +106,7 @@ def _partition(console: Console, ask: Ask) -> PartitionShown:
 
 
 def _segment(console: Console, ask: Ask) -> SegmentShown:
-    """A segment's bar, and a scan of its headers that goes on with each question."""
+    """Return a segment, with a scan of its headers that each request advances."""
     view = console.state(SegmentsView)
     folder, _, _ = _find(view, ask, to_read=False)
     base = _base(ask)
@@ -116,10 +116,12 @@ def _segment(console: Console, ask: Ask) -> SegmentShown:
         raise NotHere(segment_page.gone(base))
     is_compacted = rules.config is not None and rules.config.compact
     segments = seen_segments(view.disk, view.reader, listing, is_compacted=is_compacted)
-    seen = next((one for one in segments if one.files.base_offset == base), None)
+    seen = next((segment for segment in segments if segment.files.base_offset == base), None)
     if seen is None:
         raise NotHere(segment_page.gone(base))
-    scan = _or_gone(lambda: view.disk.scans.look(seen.files.path, base, with_records=is_compacted))
+    scan = _or_gone(
+        lambda: view.disk.scans.advance(seen.files.path, base, with_records=is_compacted)
+    )
     return replace(segment_shown(seen, None), scan=scan_shown(scan))
 
 
@@ -178,14 +180,14 @@ def _snapshot(console: Console, ask: Ask) -> Snapshot | DamagedSnapshot:
         raise NotHere(str(error)) from error
 
 
-# --- what is asked for ----------------------------------------------------------------------------
+# --- parameters -----------------------------------------------------------------------------------
 
 
 @contextmanager
 def _source(
     console: Console, ask: Ask, *, to_read: bool
 ) -> Iterator[tuple[SegmentsView, PartitionFolder, Source]]:
-    """The segment that is asked for, open. Raises NotHere where it is gone, BadAsk for damage."""
+    """Open the segment that a request names. Raises NotHere if it is gone, BadAsk for damage."""
     view = console.state(SegmentsView)
     folder, _, _ = _find(view, ask, to_read=to_read)
     try:

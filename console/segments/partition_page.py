@@ -1,8 +1,9 @@
-"""One partition as the page draws it: its segments as bars, marks over them, what becomes of each.
+"""A partition for the page: its segments, offsets of the log, and forecasts of their deletion.
 
-Puts together what the files, the checkpoints and the cluster's configs say. Headers of the active
-segment are read to know where the log ends; those of a compacted topic's closed segments, too, to
-know what is left: a piece at each look, and no more than `LOOK_S` of work. Owns nothing.
+Combines the files, the checkpoints and the cluster's configs. The headers of the active segment are
+read to find the end of the log. In a compacted topic, those of closed segments are read too, to
+count the remaining records. Each request reads for at most `LOOK_S` seconds and continues the scans
+of the last request. Owns nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from console.segments.files.folders import LogDirectory, PartitionFolder
 from console.segments.files.partition_files import PartitionFiles, SegmentFiles
 from console.segments.files.scans import Scan
 from console.segments.meaning.compaction import cleanable
-from console.segments.meaning.forecast import Aged, Fate, fates
+from console.segments.meaning.forecast import AgedSegment, Fate, fates
 from console.segments.rights import METADATA_LOG
 from console.segments.segment_facts import (
     SegmentFacts,
@@ -45,15 +46,15 @@ from storage.log.checkpoints import decode_leader_epochs
 LOOK_S = 0.25
 SEGMENTS_SHOWN_MAX = 1_000
 COUNTED_BYTES_MAX = 512 * 1024 * 1024
-"""Of a compacted log: in a larger one, tombstones are not counted."""
+"""In a larger compacted log, tombstones are not counted."""
 _EPOCHS_SHOWN_MAX = 200
 _LISTED_MAX = 200
 _LEADER_EPOCHS = "leader-epoch-checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One segment as of now."""
+class SeenSegment:
+    """A segment with its facts and its scan at the time of a request."""
 
     files: SegmentFiles
     facts: SegmentFacts
@@ -63,37 +64,48 @@ class Seen:
 
     @property
     def size(self) -> int:
-        """Bytes of batches: room that was not used yet does not count."""
+        """The bytes of its batches. A whole scan leaves out the active one's preallocated space."""
         if self.is_active and self.scan is not None and self.scan.is_whole:
             return self.scan.position
         return self.facts.size
 
     @property
     def first_time(self) -> int:
-        """Of its first record, ms since the epoch; -1 without one."""
+        """The timestamp of the first record in ms since the epoch, -1 for none."""
         return self.facts.first_time
 
     @property
     def largest_time(self) -> int:
-        """-1 without one. What is scanned is newer than an index that is still in memory."""
+        """The largest timestamp in ms since the epoch, -1 for none.
+
+        A scan may have read later batches than the time index has on disk.
+        """
         scanned = -1 if self.scan is None else self.scan.largest_time
         return max(self.facts.largest_time, scanned)
 
-    def aged(self) -> Aged:
-        """As retention sees it."""
+    def aged(self) -> AgedSegment:
+        """Return the data of the segment for forecasts.
+
+        Without a timestamp, retention uses the time of the file's last write.
+        """
         largest = self.largest_time if self.largest_time >= 0 else self.facts.modified_ms
-        return Aged(self.files.base_offset, self.end_offset, self.size, largest, self.is_active)
+        return AgedSegment(
+            self.files.base_offset, self.end_offset, self.size, largest, self.is_active
+        )
 
 
 def seen_segments(
     disk: Disk, reader: SegmentReader, listing: PartitionFiles, *, is_compacted: bool
-) -> list[Seen]:
-    """Of a folder, oldest first; those that vanish meanwhile are left out."""
+) -> list[SeenSegment]:
+    """Return the last SEGMENTS_SHOWN_MAX segments of a folder, oldest first.
+
+    Advances their scans. Leaves out segments whose files vanish meanwhile.
+    """
     counts = is_compacted and listing.size <= COUNTED_BYTES_MAX
     deadline = time.monotonic() + LOOK_S
-    if listing.segments:  # first: where the log ends is to be known before what is left of it
+    if listing.segments:  # first, because the end of the log matters more than the counts
         _look_at_active(disk, listing.segments[-1], counts, time.monotonic() + LOOK_S / 2)
-    found: list[Seen] = []
+    seen: list[SeenSegment] = []
     for segment in listing.segments[-SEGMENTS_SHOWN_MAX:]:
         end = listing.end_of(segment)
         try:
@@ -101,8 +113,8 @@ def seen_segments(
             scan = _scan(disk, segment, counts, deadline, wanted=end is None or is_compacted)
         except LogError:
             continue
-        found.append(Seen(segment, facts, scan, _end(end, facts, scan), end is None))
-    return found
+        seen.append(SeenSegment(segment, facts, scan, _end(end, facts, scan), end is None))
+    return seen
 
 
 def _look_at_active(disk: Disk, active: SegmentFiles, counts: bool, deadline: float) -> None:
@@ -113,13 +125,13 @@ def _look_at_active(disk: Disk, active: SegmentFiles, counts: bool, deadline: fl
 def _scan(
     disk: Disk, segment: SegmentFiles, counts: bool, deadline: float, *, wanted: bool
 ) -> Scan | None:
-    scan = disk.scans.known(segment.path, with_records=counts)
+    scan = disk.scans.last(segment.path, with_records=counts)
     if not wanted:
-        return scan or disk.scans.known(segment.path)
+        return scan or disk.scans.last(segment.path)
     while (scan is None or not scan.is_whole or scan.stamp != segment.stamps[LOG_SUFFIX]) and (
         time.monotonic() < deadline
     ):
-        scan = disk.scans.look(segment.path, segment.base_offset, with_records=counts)
+        scan = disk.scans.advance(segment.path, segment.base_offset, with_records=counts)
         if scan is None or scan.is_whole:
             break
     return scan
@@ -145,12 +157,12 @@ def partition_shown(
     *,
     can_read: bool = False,
 ) -> PartitionShown:
-    """Return all of a partition; `having`: the directories that have it."""
+    """Return a partition with its segments; `having` are the local directories that have it."""
     is_compacted = rules.config is not None and rules.config.compact
     seen = seen_segments(disk, reader, listing, is_compacted=is_compacted)
     marks = disk.marks(folder)
     start = max(seen[0].files.base_offset if seen else 0, marks.log_start or 0)
-    aged = [one.aged() for one in seen]
+    aged = [segment.aged() for segment in seen]
     fate: list[Fate] = []
     if rules.config is not None and folder.topic != METADATA_LOG:
         fate = fates(aged, rules.config, start, marks.high_watermark, now_ms)
@@ -164,11 +176,12 @@ def partition_shown(
         now=now_ms,
         isMetadata=folder.topic == METADATA_LOG,
         topicId=_id_text(disk, folder),
-        size=sum(one.size for one in seen),
+        size=sum(segment.size for segment in seen),
         left_out=max(len(listing.segments) - SEGMENTS_SHOWN_MAX, 0),
         marks=_marks(marks, start, seen),
         segments=[
-            segment_shown(one, fate[at] if at < len(fate) else None) for at, one in enumerate(seen)
+            segment_shown(segment, fate[at] if at < len(fate) else None)
+            for at, segment in enumerate(seen)
         ],
         rules=_rules(rules),
         compaction=compaction,
@@ -179,34 +192,34 @@ def partition_shown(
         canRead=can_read,
         dir=folder.directory.key,
         node=folder.directory.node_id,
-        directories=[directory_shown(one) for one in having],
+        directories=[directory_shown(directory) for directory in having],
     )
 
 
-def directory_shown(one: LogDirectory) -> DirectoryShown:
-    """Return a log directory as the page gets it."""
-    return DirectoryShown(one.key, one.path, one.node_id)
+def directory_shown(directory: LogDirectory) -> DirectoryShown:
+    """Return a log directory as an answer."""
+    return DirectoryShown(directory.key, directory.path, directory.node_id)
 
 
-def segment_shown(one: Seen, fate: Fate | None) -> SegmentShown:
-    """A bar, and what stands beside it."""
-    facts = one.facts
+def segment_shown(segment: SeenSegment, fate: Fate | None) -> SegmentShown:
+    """Return a segment as an answer; `fate` is None if there is no forecast."""
+    facts = segment.facts
     return SegmentShown(
         base=facts.base_offset,
         name=offset_name(facts.base_offset),
-        end=one.end_offset,
-        size=one.size,
+        end=segment.end_offset,
+        size=segment.size,
         fileSize=facts.size,
-        files={suffix[1:]: stamp.size for suffix, stamp in one.files.stamps.items()},
+        files={suffix[1:]: stamp.size for suffix, stamp in segment.files.stamps.items()},
         modified=facts.modified_ms,
-        firstTime=one.first_time,
-        largestTime=one.largest_time,
-        active=one.is_active,
+        firstTime=segment.first_time,
+        largestTime=segment.largest_time,
+        active=segment.is_active,
         offsets=index_shown(facts.offsets),
         times=index_shown(facts.times),
-        density=density(facts, one.size),
+        density=density(facts, segment.size),
         aborted=facts.aborted,
-        scan=scan_shown(one.scan),
+        scan=scan_shown(segment.scan),
         fate=None if fate is None else _fate(fate),
     )
 
@@ -221,7 +234,7 @@ def _fate(fate: Fate) -> FateShown:
     )
 
 
-def _marks(marks: Marks, start: int, seen: Sequence[Seen]) -> MarksShown:
+def _marks(marks: Marks, start: int, seen: Sequence[SeenSegment]) -> MarksShown:
     last = seen[-1] if seen else None
     return MarksShown(
         logStart=start,
@@ -246,8 +259,8 @@ def _rules(rules: Rules) -> RulesShown:
 
 
 def _compaction(
-    seen: Sequence[Seen],
-    aged: Sequence[Aged],
+    seen: Sequence[SeenSegment],
+    aged: Sequence[AgedSegment],
     rules: Rules,
     marks: Marks,
     start: int,
@@ -255,29 +268,31 @@ def _compaction(
 ) -> CompactionShown | None:
     config = rules.config
     assert config is not None
-    firsts = [one.first_time for one in seen]
-    found = cleanable(aged, firsts, config, marks.cleaned_to, start, marks.high_watermark, now_ms)
-    if found is None:
+    firsts = [segment.first_time for segment in seen]
+    progress = cleanable(
+        aged, firsts, config, marks.cleaned_to, start, marks.high_watermark, now_ms
+    )
+    if progress is None:
         return None
-    scans = [one.scan for one in seen if one.scan is not None]
-    horizons = [one.horizons for one in scans if one.horizons is not None]
-    counted = [one for one in scans if one.with_records]
+    scans = [segment.scan for segment in seen if segment.scan is not None]
+    horizons = [scan.horizons for scan in scans if scan.horizons is not None]
+    counted = [scan for scan in scans if scan.with_records]
     return CompactionShown(
-        firstDirty=found.first_dirty,
-        wasCleaned=found.was_cleaned,
-        firstUncleanable=found.first_uncleanable,
-        cleanBytes=found.clean_bytes,
-        dirtyBytes=found.dirty_bytes,
-        laterBytes=found.later_bytes,
-        ratio=found.ratio,
+        firstDirty=progress.first_dirty,
+        wasCleaned=progress.was_cleaned,
+        firstUncleanable=progress.first_uncleanable,
+        cleanBytes=progress.clean_bytes,
+        dirtyBytes=progress.dirty_bytes,
+        laterBytes=progress.later_bytes,
+        ratio=progress.ratio,
         ratioMin=config.min_cleanable_dirty_ratio,
-        isOverdue=found.is_overdue,
-        isDue=found.is_due(config),
-        records=sum(one.records for one in scans),
-        offsets=sum(one.end_offset - one.files.base_offset for one in seen if one.scan),
-        isWhole=len(scans) == len(seen) and all(one.is_whole for one in scans),
-        tombstones=sum(one.tombstones for one in counted) if counted else None,
-        batchesWithHorizon=sum(one.batches_with_horizon for one in scans),
+        isOverdue=progress.is_overdue,
+        isDue=progress.is_due(config),
+        records=sum(scan.records for scan in scans),
+        offsets=sum(part.end_offset - part.files.base_offset for part in seen if part.scan),
+        isWhole=len(scans) == len(seen) and all(scan.is_whole for scan in scans),
+        tombstones=sum(scan.tombstones for scan in counted) if counted else None,
+        batchesWithHorizon=sum(scan.batches_with_horizon for scan in scans),
         horizons=(min(low for low, _ in horizons), max(high for _, high in horizons))
         if horizons
         else None,
@@ -286,17 +301,17 @@ def _compaction(
 
 
 def leader_epochs(disk: Disk, folder: PartitionFolder) -> list[EpochStart] | None:
-    """Of the folder's checkpoint, the last ones; None where it is damaged."""
+    """Return the last leader epochs of the folder's checkpoint, None if it is damaged."""
     try:
         data = disk.files.content(f"{folder.path}/{_LEADER_EPOCHS}")
     except LogError:
         return []
     if data is None:
         return []
-    found = decode_leader_epochs(data)
-    if found is None:
+    epochs = decode_leader_epochs(data)
+    if epochs is None:
         return None
-    return [EpochStart(epoch, start) for epoch, start in found[-_EPOCHS_SHOWN_MAX:]]
+    return [EpochStart(epoch, start) for epoch, start in epochs[-_EPOCHS_SHOWN_MAX:]]
 
 
 def _id_text(disk: Disk, folder: PartitionFolder) -> str | None:

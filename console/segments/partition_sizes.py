@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from console.segments.answers import PartitionSize, ReplicaSize
-from console.segments.disk import Sized
+from console.segments.disk import SizedFolder
 
 
-def partition_sizes(folders: Iterable[Sized]) -> list[PartitionSize]:
+def partition_sizes(folders: Iterable[SizedFolder]) -> list[PartitionSize]:
     """Return the partitions of these folders, the largest first."""
     by_partition: dict[tuple[str, int], list[ReplicaSize]] = {}
     for sized in folders:

@@ -1,9 +1,8 @@
-"""What the console's login may see of the files on this disk, as the cluster itself says.
+"""The rights of the console's login on the files of this machine, by the ACLs of the cluster.
 
-Files know no ACL, so the cluster is asked first: DESCRIBE on a topic shows sizes, segments and
-indexes, READ its batches, records and bytes. `__cluster_metadata` is no topic: all of it takes
-DESCRIBE on the cluster. A folder counts only if it is this cluster's, and of this topic rather than
-of one that had its name before.
+Files have no ACLs, so the console asks the cluster first. DESCRIBE on a topic allows sizes,
+segments and indexes; READ also allows batches, records and bytes. `__cluster_metadata` is not a
+topic, so DESCRIBE on the cluster allows all of it.
 
 Owns the answers of the last seconds. Follows KIP-430 (authorized operations).
 """
@@ -31,12 +30,12 @@ from protocol.messages.metadata import (
 METADATA_LOG = "__cluster_metadata"
 KEPT_S = 2.0
 KEPT_TOPICS_MAX = 1_000
-_NOBODYS_ID = bytes(16)
+_NO_TOPIC_ID = bytes(16)
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """On one topic. `topic_id` is None where there is none to compare."""
+    """The rights of the login on a topic. `topic_id` is None if the cluster reports none."""
 
     describe: bool
     read: bool
@@ -48,7 +47,10 @@ NOTHING = Allowed(describe=False, read=False)
 
 
 def of_operations(bits: int, topic_id: bytes | None) -> Allowed:
-    """Of the bits that Metadata has of a topic; none are set where they are not told."""
+    """Return the rights in the bits of authorized operations.
+
+    A negative number means that the broker did not report them: then nothing is allowed.
+    """
 
     def has(operation: Operation) -> bool:
         return bits >= 0 and bool(bits >> operation & 1)
@@ -58,12 +60,12 @@ def of_operations(bits: int, topic_id: bytes | None) -> Allowed:
         described,
         described and has(Operation.READ),
         has(Operation.DESCRIBE_CONFIGS),
-        topic_id if topic_id != _NOBODYS_ID else None,
+        topic_id if topic_id != _NO_TOPIC_ID else None,
     )
 
 
 class SegmentRights:
-    """Asks the cluster; keeps what it said for KEPT_S."""
+    """The rights of the console's login, read from the cluster and kept for KEPT_S."""
 
     def __init__(
         self,
@@ -72,30 +74,32 @@ class SegmentRights:
     ) -> None:
         self._cluster = cluster
         self._all = KeptAnswers(self._ask_all, KEPT_S, 1, now)
-        self._topics = KeptAnswers(self._ask_one, KEPT_S, KEPT_TOPICS_MAX, now)
+        self._topics = KeptAnswers(self._ask_topic, KEPT_S, KEPT_TOPICS_MAX, now)
         self._cluster_id: str | None = None
 
     def cluster_id(self) -> str | None:
-        """Of the cluster. Raises StartError."""
+        """Return the id of the cluster. Raises StartError."""
         if self._cluster_id is None:
             self._ask([])
         return self._cluster_id
 
     def on_all(self) -> dict[str, Allowed]:
-        """On every topic that the login may see, the metadata log with them. One Metadata, whatever
-        their number. Raises StartError."""
+        """Return the rights by topic, of the metadata log too, from one Metadata request.
+
+        Raises StartError.
+        """
         return self._all.of(None)
 
     def on(self, topic: str) -> Allowed:
-        """On one topic. Raises StartError."""
+        """Return the rights on a topic. Raises StartError."""
         return self._topics.of(topic)
 
     def _ask_all(self, _: None) -> dict[str, Allowed]:
-        found = self._ask(None)
-        found[METADATA_LOG] = self._on_metadata_log()
-        return found
+        rights = self._ask(None)
+        rights[METADATA_LOG] = self._on_metadata_log()
+        return rights
 
-    def _ask_one(self, topic: str) -> Allowed:
+    def _ask_topic(self, topic: str) -> Allowed:
         if topic == METADATA_LOG:
             return self._on_metadata_log()
         return self._ask([topic]).get(topic, NOTHING)
@@ -108,7 +112,7 @@ class SegmentRights:
         with self._cluster() as cluster:
             answer = cluster.call(request, MetadataResponse)
         self._cluster_id = answer.cluster_id
-        return {one.name or "": _of(one) for one in answer.topics}
+        return {topic.name or "": _of(topic) for topic in answer.topics}
 
     def _on_metadata_log(self) -> Allowed:
         request = DescribeClusterRequest(include_cluster_authorized_operations=True)
@@ -127,13 +131,13 @@ def _of(topic: MetadataResponseTopic) -> Allowed:
 
 
 def check_describe(allowed: Allowed, topic: str) -> None:
-    """Raises Refused, with the same words for a topic that there is not."""
+    """Check the right to describe. Raises Refused, in the same words for a missing topic."""
     if not allowed.describe:
         raise Refused(f"no topic {topic} exists, or the console's login needs Describe on it")
 
 
 def check_read(allowed: Allowed, topic: str) -> None:
-    """Raises Refused."""
+    """Check the rights to describe and to read. Raises Refused."""
     check_describe(allowed, topic)
     if not allowed.read:
         raise Refused(

@@ -1,8 +1,8 @@
-"""What can be told of a segment at little cost: its files, its indexes, its span of time.
+"""The facts about a segment that are cheap to read: its files, its indexes, its range of time.
 
-A closed segment does not change, so its facts are kept until a file of it does. Of the active one
-they are read anew: its indexes may still be in the broker's memory, and its end is where the scan
-of its headers has come to. Owns the facts of few thousand segments.
+The facts are kept until a file of the segment changes; a closed segment's files rarely do. The
+indexes of the active segment may be incomplete, because the broker has their end in memory. Owns
+the facts of at most KEPT_MAX segments.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from protocol.record_batch import CorruptBatch
 
 KEPT_MAX = 8_192
 ABORTED_BYTES = 34
-"""Of an entry of a .txnindex."""
+"""The size of an entry of a `.txnindex`."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """Of a segment's .index or .timeindex."""
+    """The size, entries and last entry of a `.index` or `.timeindex`; -1 without entries.
+
+    `room` is the number of entries that fit.
+    """
 
     size: int
     entries: int
@@ -40,7 +43,10 @@ class IndexFacts:
 
 @dataclass(frozen=True, slots=True)
 class SegmentFacts:
-    """Of one segment. Times in ms since the epoch; -1 where no record has one."""
+    """The facts about a segment. Times are in ms since the epoch, -1 for none.
+
+    `aborted` is the number of aborted transactions in its `.txnindex`.
+    """
 
     base_offset: int
     size: int
@@ -53,12 +59,12 @@ class SegmentFacts:
 
     @property
     def retention_time(self) -> int:
-        """What retention goes by: the largest timestamp; without one, when it was written last."""
+        """The time that retention uses: the largest timestamp, else the last write of the file."""
         return self.largest_time if self.largest_time >= 0 else self.modified_ms
 
 
 def density(facts: SegmentFacts, size: int) -> Density | None:
-    """How close the entries of the offset index lie; None without entries."""
+    """Return the density of the offset index, None without entries."""
     index = facts.offsets
     if index is None or not index.entries or not size:
         return None
@@ -71,29 +77,29 @@ def density(facts: SegmentFacts, size: int) -> Density | None:
 
 
 class SegmentReader:
-    """Opens a segment's files."""
+    """A reader of segments' files, for all threads."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self._lock = Lock()
-        self._known: dict[str, tuple[dict[str, Stamp], SegmentFacts]] = {}
+        self._facts: dict[str, tuple[dict[str, Stamp], SegmentFacts]] = {}
 
     def facts(self, segment: SegmentFiles) -> SegmentFacts:
-        """Raises LogError where a file is gone."""
+        """Return the facts about a segment, cached or new. Raises LogError if a file is gone."""
         with self._lock:
-            known = self._known.get(segment.path)
-        if known is not None and known[0] == segment.stamps:
-            return known[1]
-        found = self._read(segment)
+            cached = self._facts.get(segment.path)
+        if cached is not None and cached[0] == segment.stamps:
+            return cached[1]
+        facts = self._read(segment)
         with self._lock:
-            if len(self._known) >= KEPT_MAX:
-                self._known.clear()
-            self._known[segment.path] = segment.stamps, found
-        return found
+            if len(self._facts) >= KEPT_MAX:
+                self._facts.clear()
+            self._facts[segment.path] = segment.stamps, facts
+        return facts
 
     @contextmanager
     def index(self, segment: SegmentFiles, suffix: str) -> Iterator[IndexFile]:
-        """Of a segment; without entries where there is no such file. Raises LogError."""
+        """Open an index of a segment, without entries if there is no such file. Raises LogError."""
         of_times = suffix == TIME_INDEX_SUFFIX
         stamp = segment.stamps.get(suffix)
         if stamp is None:
@@ -138,12 +144,12 @@ def _first_time(read: Read, size: int) -> int:
         for _, header in walk(read, size, 0):
             return header.max_timestamp if header.delete_horizon_ms else header.base_timestamp
     except (CorruptBatch, LogError):
-        pass  # the scan tells where the damage is
+        pass  # the scan reports the damage
     return -1
 
 
 def scan_shown(scan: Scan | None) -> ScanShown | None:
-    """What a scan has counted so far."""
+    """Return the counts of a scan as an answer."""
     if scan is None:
         return None
     return ScanShown(
@@ -169,7 +175,7 @@ def scan_shown(scan: Scan | None) -> ScanShown | None:
 
 
 def index_shown(index: IndexFacts | None) -> IndexShown | None:
-    """Return what is known of one index."""
+    """Return the facts about an index as an answer."""
     if index is None:
         return None
     return IndexShown(index.size, index.entries, index.room, index.last_key, index.last_value)

@@ -1,7 +1,7 @@
-"""One segment opened: its batches in pages, a batch's records, bytes with names, indexes, look-ups.
+"""The contents of a segment: pages of batches, records, bytes with fields, indexes and look-ups.
 
-Everything begins with a look at the folder, so that a segment that is gone, by retention or by
-compaction, is told in one line. Owns nothing; holds a file open for one question.
+Each request lists the folder first, so a segment that retention or compaction has removed is
+reported in one line. Owns nothing; a file is open for one request.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from console.segments.files.lookups import Probe, find_offset, find_time
 from console.segments.files.partition_files import SegmentFiles, partition_files
 from console.segments.meaning.answers import BatchOpened, BatchShown, BytesNamed
 from console.segments.meaning.batch_contents import (
-    Opened,
+    OpenBatch,
     batch_shown,
     header_bytes,
     open_batch,
@@ -61,7 +61,7 @@ SMALL_FILE_BYTES_MAX = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open segment."""
+    """An open segment: its files, and its offset index; `read` reads its `.log` of `size` bytes."""
 
     files: SegmentFiles
     read: Read
@@ -71,7 +71,7 @@ class Source:
 
 @contextmanager
 def opened(files: Files, reader: SegmentReader, folder: str, base_offset: int) -> Iterator[Source]:
-    """The segment of `folder` with this base offset. Raises NoSuchFolder where it is gone."""
+    """Open the segment of `folder` with this base offset. Raises NoSuchFolder if it is gone."""
     try:
         segment = partition_files(files, folder).segment(base_offset)
         if segment is None:
@@ -86,7 +86,7 @@ def opened(files: Files, reader: SegmentReader, folder: str, base_offset: int) -
 
 
 def gone(base_offset: int) -> str:
-    """The line for a segment that was there."""
+    """Return the line for a segment that is gone."""
     return f"segment {offset_name(base_offset)} is gone: retention or compaction removed it"
 
 
@@ -94,7 +94,10 @@ def gone(base_offset: int) -> str:
 
 
 def batches_page(source: Source, place: int, limit: int) -> BatchesPage:
-    """A page of batches from the one around byte `place`; -1: the last page."""
+    """Return a page of batches from the one around byte `place` on; -1 stands for the last page.
+
+    Damage is in the answer.
+    """
     limit = min(limit, PAGE_MAX)
     try:
         if place < 0:
@@ -118,25 +121,28 @@ def _batch(batch: Batch, is_right: bool | None) -> BatchShown:
     return batch_shown(batch_entry(batch.header, batch.position, is_valid=is_right))
 
 
-def batch_at(source: Source, place: int) -> Opened:
-    """The batch around byte `place`, read. Raises NoSuchFolder, CorruptBatch."""
-    known = source.offsets.floor_position(place)
-    batch = batch_around(source.read, source.size, known, place)
+def batch_at(source: Source, place: int) -> OpenBatch:
+    """Open the batch around byte `place`. Raises NoSuchFolder if there is none, CorruptBatch."""
+    start = source.offsets.floor_position(place)
+    batch = batch_around(source.read, source.size, start, place)
     if batch is None:
         raise NoSuchFolder(f"the segment has no batch at byte {place}: it ends before")
     return open_batch(source.read, batch)
 
 
 def batch_opened(source: Source, place: int, first: int, limit: int) -> BatchOpened:
-    """A batch and a page of its records."""
-    one = batch_at(source, place)
+    """Return the batch around byte `place` with a page of its records.
+
+    Raises NoSuchFolder, CorruptBatch.
+    """
+    batch = batch_at(source, place)
     folder, name = source.files.folder.rpartition("/")[2], f"{source.files.base_offset:020d}.log"
     decode = decode_by(decoder_of(folder, name))
-    page = records_page(one, first, limit, decode)
+    page = records_page(batch, first, limit, decode)
     return BatchOpened(
-        batch=_batch(one.batch, one.crc_is_right),
-        packed=one.header.size_in_bytes,
-        codec=Codec(one.header.compression).name.lower(),
+        batch=_batch(batch.batch, batch.crc_is_right),
+        packed=batch.header.size_in_bytes,
+        codec=Codec(batch.header.compression).name.lower(),
         first=page.first,
         count=page.count,
         records=page.records,
@@ -146,9 +152,13 @@ def batch_opened(source: Source, place: int, first: int, limit: int) -> BatchOpe
 
 
 def bytes_named(source: Source, place: int, record: int, begin: int) -> BytesNamed:
-    """The named bytes of a batch's header (`record` -1), or of one of its records."""
-    one = batch_at(source, place)
-    return header_bytes(one) if record < 0 else record_bytes(one, record, begin)
+    """Return the bytes and fields of a batch's header, or of its record number `record`.
+
+    -1 stands for the header; `begin` is the first byte of a record. Raises NoSuchFolder,
+    CorruptBatch.
+    """
+    batch = batch_at(source, place)
+    return header_bytes(batch) if record < 0 else record_bytes(batch, record, begin)
 
 
 # --- indexes --------------------------------------------------------------------------------------
@@ -157,7 +167,7 @@ def bytes_named(source: Source, place: int, record: int, begin: int) -> BytesNam
 def index_page(
     reader: SegmentReader, source: Source, suffix: str, first: int, limit: int
 ) -> IndexPage:
-    """Entries number `first` and after of .index or .timeindex."""
+    """Return the entries from number `first` on of the `.index` or `.timeindex`."""
     with reader.index(source.files, suffix) as index:
         first = min(max(first, 0), len(index))
         return IndexPage(
@@ -172,22 +182,22 @@ def index_page(
 def look_up(
     reader: SegmentReader, source: Source, offset: int | None, time_ms: int | None
 ) -> LookUpShown:
-    """The steps of a look-up of an offset, or of a time in ms."""
+    """Return the steps of the look-up of an offset, or of a time in ms. Raises CorruptBatch."""
     if time_ms is not None:
         with reader.index(source.files, TIME_INDEX_SUFFIX) as times:
-            found = find_time(source.read, source.size, source.offsets, times, time_ms)
+            steps = find_time(source.read, source.size, source.offsets, times, time_ms)
     else:
         assert offset is not None
-        found = find_offset(source.read, source.size, source.offsets, offset)
+        steps = find_offset(source.read, source.size, source.offsets, offset)
     return LookUpShown(
-        ofTime=None if found.of_time is None else _probe(found.of_time),
-        ofOffset=_probe(found.of_offset),
-        start=found.start,
-        passed=[_place(one) for one in found.passed],
-        passedCount=found.passed_count,
-        passedBytes=found.passed_bytes,
-        batch=None if found.batch is None else _place(found.batch),
-        exact=found.is_exact,
+        ofTime=None if steps.of_time is None else _probe(steps.of_time),
+        ofOffset=_probe(steps.of_offset),
+        start=steps.start,
+        passed=[_place(batch) for batch in steps.passed],
+        passedCount=steps.passed_count,
+        passedBytes=steps.passed_bytes,
+        batch=None if steps.batch is None else _place(steps.batch),
+        exact=steps.is_exact,
         offset=offset,
         time=time_ms,
     )
@@ -218,54 +228,57 @@ def _place(batch: Batch) -> BatchPlace:
 
 
 def aborted(files: Files, source: Source) -> list[AbortedTransaction] | None:
-    """The aborted transactions of the segment's .txnindex; None where it is damaged."""
+    """Return the first PAGE_MAX aborted transactions of the `.txnindex`, None if it is damaged."""
     stamp = source.files.stamps.get(TXN_INDEX_SUFFIX)
     if stamp is None or not stamp.size:
         return []
     data = _small(files, source.files.path_of(TXN_INDEX_SUFFIX), stamp.size)
-    found = decode_transactions(data)
-    if found is None:
+    transactions = decode_transactions(data)
+    if transactions is None:
         return None
     return [
         AbortedTransaction(
-            producerId=one.producer_id,
-            firstOffset=one.first_offset,
-            lastOffset=one.last_offset,
-            lastStableOffset=one.last_stable_offset,
+            producerId=transaction.producer_id,
+            firstOffset=transaction.first_offset,
+            lastOffset=transaction.last_offset,
+            lastStableOffset=transaction.last_stable_offset,
         )
-        for one in found[:PAGE_MAX]
+        for transaction in transactions[:PAGE_MAX]
     ]
 
 
 def snapshot(files: Files, folder: str, offset: int) -> Snapshot | DamagedSnapshot:
-    """The producers of the snapshot at `offset`. Raises NoSuchFolder where there is none."""
+    """Return the first PAGE_MAX producers of the producer snapshot at `offset`.
+
+    Raises NoSuchFolder if there is no such snapshot.
+    """
     path = segment_path(folder, offset, SNAPSHOT_SUFFIX)
     try:
         stamp = files.stamp(path)
         if stamp is None:
             raise NoSuchFolder(f"the folder has no snapshot {offset_name(offset)} any more")
-        found = decode_snapshot(_small(files, path, stamp.size))
+        producers = decode_snapshot(_small(files, path, stamp.size))
     except LogError as error:
         raise NoSuchFolder(str(error)) from error
-    if found is None:
+    if producers is None:
         return DamagedSnapshot("this is not a producer snapshot of version 1 with a valid checksum")
     rows = [
         SnapshotProducer(
-            producerId=one.producer_id,
-            producerEpoch=one.producer_epoch,
-            coordinatorEpoch=one.coordinator_epoch,
-            currentTxnFirstOffset=one.current_txn_first_offset,
-            lastTimestamp=one.last_timestamp,
-            lastSequence=one.last_sequence,
-            lastOffset=one.last_offset,
+            producerId=producer.producer_id,
+            producerEpoch=producer.producer_epoch,
+            coordinatorEpoch=producer.coordinator_epoch,
+            currentTxnFirstOffset=producer.current_txn_first_offset,
+            lastTimestamp=producer.last_timestamp,
+            lastSequence=producer.last_sequence,
+            lastOffset=producer.last_offset,
         )
-        for one in found[:PAGE_MAX]
+        for producer in producers[:PAGE_MAX]
     ]
-    return Snapshot(rows, len(found))
+    return Snapshot(rows, len(producers))
 
 
 def _small(files: Files, path: str, size: int) -> bytes:
-    """All of a file. Raises NoSuchFolder where it is larger than is read here."""
+    """Return a file's content. Raises NoSuchFolder if it exceeds SMALL_FILE_BYTES_MAX."""
     if size > SMALL_FILE_BYTES_MAX:
         raise NoSuchFolder(
             f"{path.rpartition('/')[2]} has {size} bytes: print it with ottla dump-log"

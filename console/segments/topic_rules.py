@@ -1,6 +1,6 @@
-"""By which rules a log is kept: its topic's configs and the broker's, as the cluster tells them.
+"""The rules of retention and compaction of a log: configs of its topic and its broker.
 
-Owns the answers of the last seconds. A login that may not see configs gets a line instead.
+Owns the answers of the last seconds. A login without the right to see configs gets a line instead.
 """
 
 from __future__ import annotations
@@ -37,18 +37,17 @@ _CHECK = "log.retention.check.interval.ms"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Of one topic on one node."""
+    """The rules for a topic on a node. `config` is None if they are unknown: `why_not` says why."""
 
     config: LogConfig | None
-    """None where they could not be learnt."""
     shown: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Value and source, by key."""
+    """(value, source) by config name."""
     check_interval_ms: int | None = None
     why_not: str | None = None
 
 
 class TopicRules:
-    """Asks the cluster; keeps what it said for KEPT_S."""
+    """The rules of topics, read from the cluster and kept for KEPT_S."""
 
     def __init__(
         self,
@@ -59,26 +58,32 @@ class TopicRules:
         self._known = KeptAnswers(self._ask, KEPT_S, KEPT_MAX, now)
 
     def of(self, topic: str, node_id: int) -> Rules:
-        """Of `topic` on `node_id`. Raises StartError where no broker answers."""
+        """Return the rules for a topic on a node. Raises StartError if no broker answers."""
         return self._known.of((topic, node_id))
 
     def _ask(self, wanted: tuple[str, int]) -> Rules:
         topic, node_id = wanted
         try:
             with self._cluster() as cluster:
-                found = configs_by_name(cluster, TOPIC, [topic], _OF_TOPIC)[topic]
+                configs = configs_by_name(cluster, TOPIC, [topic], _OF_TOPIC)[topic]
         except Refused as error:
             return Rules(None, why_not=str(error))
-        shown = {one.name: (one.value or "", SOURCES.get(one.config_source, "")) for one in found}
+        shown = {
+            entry.name: (entry.value or "", SOURCES.get(entry.config_source, ""))
+            for entry in configs
+        }
         config = LogConfig.from_overrides({name: value for name, (value, _) in shown.items()})
         return Rules(config, shown, self._check_interval(node_id))
 
     def _check_interval(self, node_id: int) -> int | None:
-        """How often the broker looks; None for one that is down, or does not tell this login."""
+        """Return the interval of a broker's retention in ms.
+
+        Returns None if the broker is down or the login may not see its configs.
+        """
         try:
             with self._cluster() as cluster:
-                found = configs_by_name(cluster, BROKER, [str(node_id)], [_CHECK])
-            values = [one.value for one in found[str(node_id)] if one.name == _CHECK]
+                configs = configs_by_name(cluster, BROKER, [str(node_id)], [_CHECK])
+            values = [entry.value for entry in configs[str(node_id)] if entry.name == _CHECK]
             return int(values[0]) if values and values[0] else None
         except (Refused, StartError, ValueError):
             return None

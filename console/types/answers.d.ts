@@ -13,7 +13,7 @@ declare namespace Answer {
     partitions: WaitingPartition[];
   }
 
-  /** Of a .txnindex. */
+  /** An aborted transaction, an entry of a `.txnindex`. */
   interface AbortedTransaction {
     producerId: number;
     firstOffset: number;
@@ -21,7 +21,7 @@ declare namespace Answer {
     lastStableOffset: number;
   }
 
-  /** The aborted transactions that end in a segment; None: the file is damaged. */
+  /** The aborted transactions that end in a segment; None if the `.txnindex` is damaged. */
   interface AbortedTransactions {
     aborted: AbortedTransaction[] | null;
   }
@@ -59,7 +59,8 @@ declare namespace Answer {
     of: number;
   }
 
-  /** A batch with a page of its records; `packed`: its bytes in the file. */
+  /** A batch with a page of its records. `packed` is its size in the file, `unpacked` the size of
+   * its decompressed body. */
   interface BatchOpened {
     batch: BatchShown;
     packed: number;
@@ -71,7 +72,7 @@ declare namespace Answer {
     unpacked: number;
   }
 
-  /** No more of a batch than an index tells, so that it takes no right to read. */
+  /** A batch, with no more than indexes contain: this needs no right to read the topic. */
   interface BatchPlace {
     position: number;
     size: number;
@@ -80,21 +81,22 @@ declare namespace Answer {
     maxTimestamp: number;
   }
 
-  /** A record of a batch; `start` is its place in the unpacked records. */
+  /** A record of a batch; `start` is its position in the decompressed body. `headersCount` counts
+   * all headers, `headers` has the first ones. */
   interface BatchRecord {
     number: number;
     start: number;
     size: number;
     offset: number;
     timestamp: number;
-    headers: ([Meant | null, Meant | null])[];
+    headers: ([Content | null, Content | null])[];
     headersCount: number;
-    key: Meant | null;
-    value: Meant | null;
+    key: Content | null;
+    value: Content | null;
     control?: ControlShown;
   }
 
-  /** A batch's header, as `ottla dump-log` names it; `isvalid` None: nobody looked at its CRC. */
+  /** A batch's header in the words of `ottla dump-log`; `isvalid` is None for an unchecked CRC. */
   interface BatchShown {
     baseOffset: number;
     lastOffset: number;
@@ -117,7 +119,7 @@ declare namespace Answer {
     timestampType: "CreateTime" | "LogAppendTime";
   }
 
-  /** A page of batches from byte `at` on, and where the ones beside it begin. */
+  /** A page of batches from byte `at` on, with the places of the next and previous page. */
   interface BatchesPage {
     batches: BatchShown[];
     at: number;
@@ -127,7 +129,7 @@ declare namespace Answer {
     size?: number;
   }
 
-  /** Some bits of a field, the lowest is 0. */
+  /** A part of an attributes field: the numbers of its bits, of which 0 is the lowest. */
   interface BitsShown {
     bits: string;
     name: string;
@@ -157,7 +159,8 @@ declare namespace Answer {
     spark: (number | null)[];
   }
 
-  /** Bytes of a batch's header or of a record, from byte `from` on, and what each is. */
+  /** The bytes of a batch's header or of a record, from byte `from` on, with their fields. `at` is
+   * the position in the file, or in the decompressed body if `inUnpacked` is set. */
   interface BytesNamed {
     what: "header" | "record";
     at: number;
@@ -180,7 +183,7 @@ declare namespace Answer {
     cut?: boolean;
   }
 
-  /** How many records are in each run of `width` offsets. */
+  /** The number of records in each run of `width` offsets. */
   interface Cells {
     width: number;
     records: number[];
@@ -221,7 +224,7 @@ declare namespace Answer {
     committed: number;
   }
 
-  /** How far a compacted log is cleaned. */
+  /** The progress of compaction in a log; the limits are those of its configs. */
   interface CompactionShown {
     firstDirty: number;
     wasCleaned: boolean;
@@ -280,7 +283,19 @@ declare namespace Answer {
     rows: ConfigRow[];
   }
 
-  /** What a control record says. */
+  /** A preview of a key, value or header: one of `json`, `words`, `text`, else `base64`. `json` and
+   * `words` come from a decoder. `size` counts the bytes, or the characters of a decoded value;
+   * some `words` have none. `cut` says that the content is longer. */
+  interface Content {
+    size?: number;
+    cut?: boolean;
+    text?: string;
+    base64?: string;
+    words?: string;
+    json?: any;
+  }
+
+  /** The fields of a control record, or its damage. */
   interface ControlShown {
     endTxnMarker?: string;
     coordinatorEpoch?: number;
@@ -288,7 +303,7 @@ declare namespace Answer {
     damaged?: string;
   }
 
-  /** A snapshot that cannot be read. */
+  /** A producer snapshot that cannot be read, with the reason. */
   interface DamagedSnapshot {
     damage: string;
   }
@@ -307,7 +322,7 @@ declare namespace Answer {
     rows: CommittedPartition[];
   }
 
-  /** How close the entries of the offset index lie. */
+  /** The density of an offset index; `share` is its size relative to the segment's. */
   interface Density {
     entries: number;
     perMiB: number;
@@ -315,7 +330,7 @@ declare namespace Answer {
     share: number;
   }
 
-  /** A log directory on this machine. */
+  /** A log directory on this machine; addresses name it by `key`. */
   interface DirectoryShown {
     key: string;
     path: string;
@@ -327,7 +342,7 @@ declare namespace Answer {
     done: string;
   }
 
-  /** A leader's epoch, and its first offset. */
+  /** A leader epoch and its first offset. */
   interface EpochStart {
     epoch: number;
     start: number;
@@ -344,8 +359,9 @@ declare namespace Answer {
     error?: string;
   }
 
-  /** What becomes of a segment: when, or when the log has grown by so much, and what it waits for.
-   * */
+  /** The deletion of a segment by retention: the reason `why`, and the time. `at` is None if the
+   * segment stays or the time is unknown. `waitsFor` is the base offset of an older segment that
+   * must go first. `grows` is the growth of the log after which the segment goes by size. */
   interface FateShown {
     why: string;
     at: number | null;
@@ -370,7 +386,8 @@ declare namespace Answer {
     rows: Feature[];
   }
 
-  /** Bytes `start` to before `end`; a number that a browser cannot keep is its digits. */
+  /** A field: the bytes from `start` up to but without `end`. `value` is a text for a number that
+   * JavaScript cannot represent. `zigzag` is the number in a varint before decoding. */
   interface FieldShown {
     name: string;
     type: string;
@@ -517,7 +534,7 @@ declare namespace Answer {
     end: number;
   }
 
-  /** Entries of an index from number `first` on. */
+  /** Entries of an index from number `first` on; `room` is the number that fits. */
   interface IndexPage {
     entries: [number, number, number][];
     first: number;
@@ -526,7 +543,7 @@ declare namespace Answer {
     entryBytes: number;
   }
 
-  /** An index: what it holds, and has room for; -1 where it has no last entry. */
+  /** An index: its entries, the entries that fit, and its last entry, -1 for none. */
   interface IndexShown {
     size: number;
     entries: number;
@@ -574,7 +591,9 @@ declare namespace Answer {
     topics: Record<string, [number, number | null, number | null, number | null]>;
   }
 
-  /** The steps of a look-up of an offset or a time. */
+  /** The steps of a look-up of an offset or a time. The scan begins at byte `start` and skips
+   * `passedCount` batches. `exact` says whether `batch` covers the offset. `passed` has the first
+   * of the skipped batches. */
   interface LookUpShown {
     ofTime: ProbeShown | null;
     ofOffset: ProbeShown;
@@ -637,7 +656,7 @@ declare namespace Answer {
     well: boolean;
   }
 
-  /** Offsets that mean something for the whole log; None: no checkpoint knows it. */
+  /** The offsets that a log has from its checkpoints, None without one, and its end. */
   interface MarksShown {
     logStart: number;
     highWatermark: number | null;
@@ -645,16 +664,6 @@ declare namespace Answer {
     cleanedTo: number | null;
     logEnd: number;
     logEndIsKnown: boolean;
-  }
-
-  /** A key or value: JSON, words or text where it is that, else base64; `cut`: there is more. */
-  interface Meant {
-    size?: number;
-    cut?: boolean;
-    text?: string;
-    base64?: string;
-    words?: string;
-    json?: any;
   }
 
   /** A metadata record: its type in Kafka's words, and its fields, or a text instead of them. */
@@ -705,7 +714,8 @@ declare namespace Answer {
     denied: boolean;
   }
 
-  /** One partition in the directory `dir`, and the directories that have it. */
+  /** A partition in the log directory `dir`, and all local directories that have it. `left_out` is
+   * the number of older segments that are not in `segments`. */
   interface PartitionShown {
     topic: string;
     partition: number;
@@ -751,7 +761,7 @@ declare namespace Answer {
     segments?: number;
   }
 
-  /** A look into an index: the entry that was found, and those around it. */
+  /** The look-up of `key` in an index: its entry, the neighbours, and the most comparisons. */
   interface ProbeShown {
     key: number;
     entry: [number, number, number] | null;
@@ -903,7 +913,8 @@ declare namespace Answer {
     bytes: number;
   }
 
-  /** By which configs a log is kept, each with its value and source; `why` they are not known. */
+  /** The configs of retention and compaction, each with (value, source). `why` is the reason if
+   * they are unknown. `checkInterval` and `deleteDelay` are in ms. */
   interface RulesShown {
     why: string | null;
     configs: Record<string, [string, string]>;
@@ -913,7 +924,9 @@ declare namespace Answer {
     delete: boolean;
   }
 
-  /** What a scan of headers has counted so far; `codecs`: batches and bytes of each. */
+  /** The counts of a scan of headers up to byte `position`. `codecs` has (batches, bytes) of each
+   * codec, `epochs` (leader epoch, first offset), and `horizons` the earliest and latest delete
+   * horizon. `tombstones` is None if they are not counted. */
   interface ScanShown {
     position: number;
     isWhole: boolean;
@@ -951,7 +964,8 @@ declare namespace Answer {
     decodes?: boolean;
   }
 
-  /** A segment's bar, and what stands beside it; `size` leaves out room that is not used. */
+  /** A segment with its files, indexes and counts. `size` counts the batches, `fileSize`
+   * preallocated space too. `files` has the sizes by suffix. */
   interface SegmentShown {
     base: number;
     name: string;
@@ -982,13 +996,13 @@ declare namespace Answer {
     consumed: boolean;
   }
 
-  /** The first of `count` producers. */
+  /** A producer snapshot: the first of its `count` producers. */
   interface Snapshot {
     producers: SnapshotProducer[];
     count: number;
   }
 
-  /** What a broker knew of a producer. */
+  /** The state of a producer in a producer snapshot. */
   interface SnapshotProducer {
     producerId: number;
     producerEpoch: number;

@@ -1,1 +1,1 @@
-"""Files of partitions, read where they lie: names, indexes, headers; never a whole segment."""
+"""Readers of partitions' files: names, indexes and headers, but never a whole segment."""

@@ -1,8 +1,8 @@
-"""Pages of a segment's batches: from a place on, before a place, the last ones; CRCs checked.
+"""Pages of a segment's batches, from a place on or before a place, with checked CRCs.
 
-A place is a byte of the file. It comes from a browser, so it is brought to the batch around it, by
-the index and a short walk. Checksums take reading bodies, so a page checks so many bytes of them
-and leaves the rest untold. Owns no state.
+A place is a position in bytes in the `.log` file. A browser may send any place, so the index and a
+short walk lead to the batch around it. A CRC needs the whole batch, so a page checks at most
+CHECKED_BYTES_MAX bytes of batches. Owns no state.
 """
 
 from __future__ import annotations
@@ -17,26 +17,31 @@ from protocol.record_batch import CorruptBatch, crc_is_valid
 
 CHECKED_BYTES_MAX = 32 * 1024 * 1024
 CHECKED_BATCH_BYTES_MAX = 4 * 1024 * 1024
+"""The CRC of a larger batch is not checked."""
 _BACK_BYTES = 64 * 1024
+"""The first step back in the search for the page before a place."""
 
 
 class Page(NamedTuple):
-    """Some batches, one behind the other, each with whether its CRC is right, None if not known."""
+    """A run of batches, each with True if its CRC is right, and None if it was not checked."""
 
     batches: list[tuple[Batch, bool | None]]
     following: int | None
-    """Where the next page begins."""
+    """The place of the next page, None for the last page."""
     damage: str | None
-    """Why the page ends."""
+    """The fault that ends the page, None without one."""
 
 
 def page_from(read: Read, size: int, offsets: IndexFile, place: int, limit: int) -> Page:
-    """The batch around byte `place` and those after it."""
+    """Return at most `limit` batches, from the batch around byte `place` on.
+
+    `size` is the size of the file in bytes, `offsets` its offset index.
+    """
     damage, batches = None, []
     position = place
     try:
-        known = offsets.floor_position(place)
-        first = batch_around(read, size, known, place)
+        start = offsets.floor_position(place)
+        first = batch_around(read, size, start, place)
         if first is None:
             return Page([], None, None)
         position = first.position
@@ -50,7 +55,7 @@ def page_from(read: Read, size: int, offsets: IndexFile, place: int, limit: int)
 
 
 def _is_batch(read: Read, size: int, position: int) -> bool:
-    """Whether one follows; damage counts, so that the next page tells of it."""
+    """Return whether a batch or damage begins at a position: the next page then reports it."""
     try:
         return next(walk(read, size, position), None) is not None
     except CorruptBatch:
@@ -58,9 +63,10 @@ def _is_batch(read: Read, size: int, position: int) -> bool:
 
 
 def place_before(read: Read, size: int, offsets: IndexFile, place: int, limit: int) -> int:
-    """Where the page of `limit` batches begins that ends before byte `place`; 0 for the first.
+    """Return the place of the page of `limit` batches that ends at byte `place`.
 
-    Raises CorruptBatch.
+    Returns the first batch's place if fewer batches come before, 0 if there are none. Raises
+    CorruptBatch.
     """
     place, back = min(place, size), _BACK_BYTES
     while True:
@@ -79,7 +85,7 @@ def place_before(read: Read, size: int, offsets: IndexFile, place: int, limit: i
 
 def _checked(read: Read, batches: list[Batch]) -> list[tuple[Batch, bool | None]]:
     room = CHECKED_BYTES_MAX
-    found: list[tuple[Batch, bool | None]] = []
+    checked: list[tuple[Batch, bool | None]] = []
     for batch in batches:
         size = batch.header.size_in_bytes
         is_right = None
@@ -87,5 +93,5 @@ def _checked(read: Read, batches: list[Batch]) -> list[tuple[Batch, bool | None]
             room -= size
             data = read(size, batch.position)
             is_right = len(data) == size and crc_is_valid(data, 0, batch.header)
-        found.append((batch, is_right))
-    return found
+        checked.append((batch, is_right))
+    return checked

@@ -1,8 +1,8 @@
-"""Log directories among what `--data` names, and the folders of partitions in them.
+"""The log directories in the paths of `--data`, and the partitions' folders in them.
 
-A path may be a log directory itself, the folder of an `ottla cluster`, or one of its nodes': up to
-three levels are looked through for `meta.properties`, which each log directory has. Directories and
-partitions are known by names from these lists; nobody else's text is ever made a path.
+A path may be a log directory, the folder of an `ottla cluster`, or the folder of one of its nodes:
+`meta.properties`, which each log directory has, is searched on three levels. Only names that were
+listed here become paths; a text from a browser never does.
 
 Owns no state. Reads names and small files, never a segment.
 """
@@ -21,16 +21,17 @@ from protocol.primitives import uuid_to_string
 from storage.log.checkpoints import decode_meta_properties
 
 _LEVELS = 3
-_LOOKED_INTO_MAX = 1_000
-"""Folders, while log directories are looked for."""
+"""The levels of folders that are searched, the path itself included."""
+_SEARCHED_MAX = 1_000
+"""The most folders below a path that are searched for log directories."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogDirectory:
-    """One of a node's `log.dirs`."""
+    """A log directory of a node, as in its config `log.dirs`."""
 
     key: str
-    """By which the page names it: its directory.id, or what stands for it."""
+    """The directory's name in addresses of the page: its directory.id, else a hash of its path."""
     path: str
     cluster_id: str
     node_id: int
@@ -38,7 +39,7 @@ class LogDirectory:
 
 @dataclass(frozen=True, slots=True)
 class PartitionFolder:
-    """A partition's folder in one of them."""
+    """A partition's folder in a log directory."""
 
     directory: LogDirectory
     path: str
@@ -47,24 +48,27 @@ class PartitionFolder:
 
 
 def log_directories(files: Files, paths: Iterable[str]) -> list[LogDirectory]:
-    """All of these paths, by node. A folder that cannot be read has none."""
-    found: dict[str, LogDirectory] = {}
+    """Return the log directories at and below these paths, by node and path.
+
+    A folder that cannot be read is skipped.
+    """
+    directories: dict[str, LogDirectory] = {}
     for path in paths:
-        for one in _below(files, path.rstrip("/") or "/"):
-            found.setdefault(one.path, one)
-    return sorted(found.values(), key=lambda one: (one.node_id, one.path))
+        for directory in _below(files, path.rstrip("/") or "/"):
+            directories.setdefault(directory.path, directory)
+    return sorted(directories.values(), key=lambda directory: (directory.node_id, directory.path))
 
 
 def _below(files: Files, path: str) -> Iterator[LogDirectory]:
-    level, looked_into = [path], 0
+    level, searched = [path], 0
     for _ in range(_LEVELS):
         following: list[str] = []
         for folder in level:
-            looked_into += 1
+            searched += 1
             own = log_directory(files, folder)
             if own is not None:
                 yield own
-            elif looked_into < _LOOKED_INTO_MAX:
+            elif searched < _SEARCHED_MAX:
                 following += _folders_in(files, folder)
         level = following
 
@@ -75,11 +79,11 @@ def _folders_in(files: Files, path: str) -> list[str]:
     except LogError:
         return []
     below = (f"{path.rstrip('/')}/{name}" for name in names)
-    return [one for one in below if files.is_folder(one)]
+    return [folder for folder in below if files.is_folder(folder)]
 
 
 def log_directory(files: Files, path: str) -> LogDirectory | None:
-    """The log directory at `path`; None where there is none."""
+    """Return the log directory at `path`, None if it has no valid `meta.properties`."""
     try:
         data = files.content(f"{path}/{META_PROPERTIES}")
     except LogError:
@@ -95,15 +99,18 @@ def log_directory(files: Files, path: str) -> LogDirectory | None:
 
 
 def partition_folders(files: Files, directory: LogDirectory) -> list[PartitionFolder]:
-    """The live ones of a directory, by topic and number; none where it cannot be read."""
+    """Return the partitions' folders in a log directory, by topic and number.
+
+    Leaves out folders of deleted partitions. Returns none if the directory cannot be read.
+    """
     try:
         names = files.names(directory.path)
     except LogError:
         return []
-    found = []
+    folders = []
     for name in names:
         partition = partition_of(name)
         path = f"{directory.path}/{name}"
         if partition is not None and files.is_folder(path):
-            found.append(PartitionFolder(directory, path, *partition))
-    return sorted(found, key=lambda one: (one.topic, one.partition))
+            folders.append(PartitionFolder(directory, path, *partition))
+    return sorted(folders, key=lambda folder: (folder.topic, folder.partition))

@@ -1,8 +1,8 @@
-"""From batch to batch through a segment, by their headers alone.
+"""A walk from batch to batch through a segment that reads headers only.
 
-A segment may be a gigabyte. Bodies are passed over by position; where batches are small, one read
-brings the headers of many. Who begins at a byte that somebody named is brought to the batch around
-it. Owns no state. Damage ends a walk: `CorruptBatch` passes through, zeros at the end do not.
+A segment may have a gigabyte, so the walk skips the bodies by position. If batches are small, one
+read brings many headers. Damage ends a walk with CorruptBatch, and zeros end it without an error:
+they are preallocated space. Owns no state.
 """
 
 from __future__ import annotations
@@ -23,26 +23,25 @@ _SMALL_BATCH_BYTES = 2048
 _READ_BYTES = 4096
 _READ_MANY_BYTES = 64 * 1024
 HEADERS_MAX = 100_000
-"""Passed on the way to a position: without an index a walk is not to go on for ever."""
+"""The most batches on the way to a position: without an index, a walk could be very long."""
 
 
 class Batch(NamedTuple):
-    """One of a segment, at byte `position` of its file."""
+    """The header of a batch at byte `position` of a segment's file."""
 
     position: int
     header: RecordBatchHeader
 
     @property
     def end(self) -> int:
-        """Where the next one begins."""
+        """The position of the next batch."""
         return self.position + self.header.size_in_bytes
 
 
 def walk(read: Read, size: int, start: int) -> Iterator[Batch]:
-    """Every batch from `start` on, which begins one, that lies whole before byte `size`.
+    """Yield the batches from byte `start`, where a batch begins, to byte `size`.
 
-    A batch that is being written, and room that was not used yet, end it quietly. Raises
-    CorruptBatch.
+    An incomplete batch or preallocated space ends the walk without an error. Raises CorruptBatch.
     """
     position, held, data, at_once = start, start, b"", _READ_BYTES
     while position + HEADER_SIZE <= size:
@@ -60,10 +59,13 @@ def walk(read: Read, size: int, start: int) -> Iterator[Batch]:
         at_once = _READ_MANY_BYTES if header.size_in_bytes < _SMALL_BATCH_BYTES else _READ_BYTES
 
 
-def batch_around(read: Read, size: int, known: int, position: int) -> Batch | None:
-    """The batch that byte `position` lies in, looked for from `known` on, where one begins at or
-    before it; None where there is none. Raises CorruptBatch."""
-    for passed, batch in enumerate(walk(read, size, known)):
+def batch_around(read: Read, size: int, start: int, position: int) -> Batch | None:
+    """Return the batch that contains byte `position`, None if there is none.
+
+    The search walks from byte `start`, where a batch begins at or before `position`. Raises
+    CorruptBatch, also after more than HEADERS_MAX batches.
+    """
+    for passed, batch in enumerate(walk(read, size, start)):
         if position < batch.end:
             return batch if position >= batch.position else None
         if passed >= HEADERS_MAX:

@@ -1,8 +1,8 @@
-"""Entries of a segment's `.index` and `.timeindex`, read one by one where they lie.
+"""The entries of a segment's `.index` and `.timeindex`, each read from the file when it is used.
 
-An index of an active segment may be room that is not used yet, of 10 MiB; its entries end where
-zeros begin. Look-ups search by bisection, as a broker does, so that each reads some twenty entries
-of 8 or 12 bytes. Owns no state and holds no file. Raises LogError where a file shrinks meanwhile.
+The index of an active segment is preallocated with zeros, 10 MiB by default; its entries end where
+the zeros begin. Look-ups bisect like a broker, so a look-up reads some twenty entries of 8 or 12
+bytes. Owns no state and no open file. Raises LogError if a file shrinks meanwhile.
 
 Formats of Kafka's `OffsetIndex` and `TimeIndex`: see `storage.log.indexes`.
 """
@@ -20,8 +20,11 @@ from storage.log.indexes import OFFSET_ENTRY, TIME_ENTRY
 
 
 class IndexEntry(NamedTuple):
-    """One of the file, the first is 0. Of an offset index `key` is the last offset of a batch and
-    `value` the batch's position; of a time index a timestamp in ms and an offset."""
+    """An entry of an index; `number` counts from 0.
+
+    In an offset index, `key` is the last offset of a batch and `value` the batch's position. In a
+    time index, `key` is a timestamp in ms and `value` an offset.
+    """
 
     number: int
     key: int
@@ -29,7 +32,7 @@ class IndexEntry(NamedTuple):
 
 
 class IndexFile(Sequence[IndexEntry]):
-    """The entries that are used. `read` is the file's; errors of it pass through."""
+    """The used entries of an index, as a sequence. Raises the errors of `read`."""
 
     def __init__(self, read: Read, size: int, base_offset: int, *, of_times: bool) -> None:
         self._read = read
@@ -37,12 +40,12 @@ class IndexFile(Sequence[IndexEntry]):
         self._of_times = of_times
         self._entry: Struct = TIME_ENTRY if of_times else OFFSET_ENTRY
         self.room = size // self._entry.size
-        """Entries that the file has room for."""
+        """The number of entries that fit into the file."""
         self._used = self._count()
 
     @property
     def entry_bytes(self) -> int:
-        """Of one entry."""
+        """The size of an entry in bytes."""
         return self._entry.size
 
     def __len__(self) -> int:
@@ -58,17 +61,17 @@ class IndexFile(Sequence[IndexEntry]):
             return list(self._entries(start, stop))
         if not 0 <= at < self._used:
             raise IndexError(at)
-        for found in self._entries(at, at + 1):
-            return found
+        for entry in self._entries(at, at + 1):
+            return entry
         raise LogError("the broker rewrote the index while the console read it: try again")
 
     def floor(self, key: int) -> IndexEntry | None:
-        """The last entry whose key is `key` or less: where a look-up begins."""
+        """Return the last entry with a key of at most `key`, None if there is none."""
         slot = bisect_right(range(self._used), key, key=lambda at: self[at].key) - 1
         return self[slot] if slot >= 0 else None
 
     def floor_position(self, position: int) -> int:
-        """The last position of an offset index at or before `position`; 0 before the first."""
+        """Return the last position at or before `position` in an offset index, else 0."""
         slot = bisect_right(range(self._used), position, key=lambda at: self[at].value) - 1
         return self[slot].value if slot >= 0 else 0
 
@@ -83,13 +86,17 @@ class IndexFile(Sequence[IndexEntry]):
                 yield IndexEntry(at, self._base + first, second)
 
     def _count(self) -> int:
-        """How many are used: all before the first, but for number 0, that is zeros alone."""
+        """Return the number of entries before the first that is all zeros.
 
-        def is_room(at: int) -> bool:
+        Entry 0 may be all zeros and used, so it counts if other entries follow it, or if it is the
+        only one that fits.
+        """
+
+        def is_unused(at: int) -> bool:
             data = self._read(self._entry.size, at * self._entry.size)
             return len(data) < self._entry.size or not any(data)
 
         if self.room == 0:
             return 0
-        used = 1 + bisect_left(range(1, self.room), True, key=is_room)
-        return 0 if used == 1 and self.room > 1 and is_room(0) else used
+        used = 1 + bisect_left(range(1, self.room), True, key=is_unused)
+        return 0 if used == 1 and self.room > 1 and is_unused(0) else used

@@ -1,7 +1,7 @@
-"""What lies in the folder of one partition: segments with their files, snapshots, leftovers.
+"""The files in the folder of a partition: segments, snapshots, and files of deleted segments.
 
-Owns which file belongs to which segment. A folder changes while it is read: a file that is gone by
-the time it is looked at is left out. Reads names, sizes and times, and opens no file.
+Owns the rule by which a file belongs to a segment. A folder changes while it is read: a file that
+vanishes meanwhile is left out. Reads names, sizes and times, and opens no file.
 """
 
 from __future__ import annotations
@@ -35,65 +35,67 @@ class SegmentFiles:
 
     @property
     def size(self) -> int:
-        """Bytes of batches; of an active one that was given room ahead, of that room, too."""
+        """The size of the `.log` in bytes; it includes preallocated space in the active segment."""
         return self.stamps[LOG_SUFFIX].size
 
     @property
     def path(self) -> str:
-        """Of the `.log`."""
+        """The path of the `.log`."""
         return self.path_of(LOG_SUFFIX)
 
     def path_of(self, suffix: str) -> str:
-        """Of one of its files."""
+        """Return the path of the segment's file with this suffix."""
         return segment_path(self.folder, self.base_offset, suffix)
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionFiles:
-    """All of a folder, as of one look. Segments by base offset; the last one is the active one."""
+    """The files of a partition at one moment, its segments by base offset: the last is active."""
 
     segments: list[SegmentFiles]
     snapshots: list[tuple[int, int]]
-    """Of producers: (offset, bytes)."""
+    """Producer snapshots: (offset, bytes)."""
     metadata_snapshots: list[tuple[str, int]]
-    """Of `__cluster_metadata`: (name, bytes)."""
+    """Snapshots of `__cluster_metadata`: (name, bytes)."""
     leaving: list[tuple[str, int]]
-    """What is renamed to be deleted, or written by a compaction: (name, bytes)."""
+    """Files that wait for deletion, and files of a running compaction: (name, bytes)."""
 
     @property
     def size(self) -> int:
-        """Bytes of all segments, without their indexes, as `retention.bytes` counts them."""
-        return sum(one.size for one in self.segments)
+        """The bytes of all segments without their indexes, as `retention.bytes` counts them."""
+        return sum(segment.size for segment in self.segments)
 
     def segment(self, base_offset: int) -> SegmentFiles | None:
-        """That with this base offset, if it is there."""
-        return next((one for one in self.segments if one.base_offset == base_offset), None)
+        """Return the segment with this base offset, None if there is none."""
+        return next((part for part in self.segments if part.base_offset == base_offset), None)
 
     def end_of(self, segment: SegmentFiles) -> int | None:
-        """The base offset of the following one; None for the last."""
-        later = [one.base_offset for one in self.segments if one.base_offset > segment.base_offset]
+        """Return the base offset of the next segment, None for the last."""
+        later = [
+            other.base_offset for other in self.segments if other.base_offset > segment.base_offset
+        ]
         return later[0] if later else None
 
 
 def partition_files(files: Files, folder: str) -> PartitionFiles:
-    """What is in `folder` now. Raises LogError where there is no such folder."""
+    """Return the files in a partition's folder. Raises LogError if there is no such folder."""
     segments: dict[int, SegmentFiles] = {}
-    found = PartitionFiles([], [], [], [])
+    listing = PartitionFiles([], [], [], [])
     for name in files.names(folder):
         stamp = _stamp(files, f"{folder}/{name}")
         if stamp is None:
             continue
         if name.endswith(_LEAVING):
-            found.leaving.append((name, stamp.size))
+            listing.leaving.append((name, stamp.size))
         elif name.endswith(_CHECKPOINT) and name[:20].isdecimal():
-            found.metadata_snapshots.append((name, stamp.size))
+            listing.metadata_snapshots.append((name, stamp.size))
         elif (at := base_offset_of(name, SNAPSHOT_SUFFIX)) is not None:
-            found.snapshots.append((at, stamp.size))
+            listing.snapshots.append((at, stamp.size))
         else:
             _note(segments, folder, name, stamp)
-    whole = [one for one in segments.values() if LOG_SUFFIX in one.stamps]
-    found.segments.extend(sorted(whole, key=lambda one: one.base_offset))
-    return found
+    whole = [segment for segment in segments.values() if LOG_SUFFIX in segment.stamps]
+    listing.segments.extend(sorted(whole, key=lambda segment: segment.base_offset))
+    return listing
 
 
 def _note(segments: dict[int, SegmentFiles], folder: str, name: str, stamp: Stamp) -> None:
@@ -111,7 +113,10 @@ def _stamp(files: Files, path: str) -> Stamp | None:
 
 
 def log_size(files: Files, folder: str) -> tuple[int, int]:
-    """(segments, their bytes), for a list of many partitions. Raises LogError."""
+    """Return (number of segments, bytes of their logs) of a partition's folder.
+
+    This is cheaper than `partition_files`, for lists of many partitions. Raises LogError.
+    """
     count = total = 0
     for name in files.names(folder):
         if name.endswith(LOG_SUFFIX):

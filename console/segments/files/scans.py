@@ -1,12 +1,12 @@
-"""What the headers of a whole segment say together: records left, codecs, epochs, where gaps are.
+"""Counts over the headers of a segment's batches: records, codecs, epochs, gaps.
 
-A scan goes on where the last call of it ended, some headers a call, so that a gigabyte of small
-batches is read over several looks at the page and nobody waits for it. A segment that grew is read
-from where it had ended; one that was replaced, as compaction does, is begun anew. Of a compacted
-topic's segment the records are looked at, too, for tombstones.
+Each call reads a limited number of headers and continues where the last call ended, so no request
+of the page waits for a gigabyte of small batches. If a segment has grown, its scan continues. If
+another file has replaced it, as compaction does, its scan restarts. In a compacted topic, records
+are read too, to count tombstones.
 
-Owns what was counted; `Scans` keeps that of few segments and forgets those not asked for longest.
-Never keeps a record.
+Owns the counts; `Scans` keeps those of the SCANS_KEPT segments that were used last. Keeps no
+record.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from protocol.compression import Codec, decompress
 from protocol.record_batch import HEADER_SIZE, CorruptBatch
 from protocol.record_scan import scan_records
 
-HEADERS_A_LOOK = 10_000
-RECORDS_A_LOOK = 50_000
-"""Where records are looked at. Either is some 0.15 s of a core."""
-_CODECS = {one.value: one.name.lower() for one in Codec}
+HEADERS_A_CALL = 10_000
+"""The most headers that a call reads: some 0.15 s of a core."""
+RECORDS_A_CALL = 50_000
+"""The limit of a call that reads records too: also some 0.15 s of a core."""
+_CODECS = {codec.value: codec.name.lower() for codec in Codec}
 BATCH_BYTES_MAX = 16 * 1024 * 1024
-"""A larger one's tombstones are not counted."""
+"""In a larger batch, tombstones are not counted."""
 CELLS = 96
 EPOCHS_KEPT = 64
 SCANS_KEPT = 4_096
@@ -36,10 +37,10 @@ SCANS_KEPT = 4_096
 
 @dataclass(slots=True)
 class Cells:
-    """How many records are left, by place in the segment's span of offsets.
+    """The number of records in each part of a segment's range of offsets.
 
-    All cells are as many offsets wide; when the span outgrows CELLS of them, they become twice as
-    wide and half as many.
+    Each cell covers `width` offsets. If the range needs more than CELLS cells, pairs of cells merge
+    and `width` doubles.
     """
 
     base_offset: int
@@ -47,31 +48,31 @@ class Cells:
     records: list[int] = field(default_factory=list)
 
     def add(self, first: int, last: int, records: int) -> None:
-        """`records` of a batch that covers offsets `first` to `last`, spread evenly."""
+        """Add the records of a batch, spread evenly over its offsets `first` to `last`."""
         while (last - self.base_offset) // self.width >= CELLS:
             pairs = zip(self.records[::2], [*self.records[1::2], 0], strict=False)
-            self.records = [one + other for one, other in pairs]
+            self.records = [left + right for left, right in pairs]
             self.width *= 2
         low, high = ((at - self.base_offset) // self.width for at in (first, last))
         self.records += [0] * (high + 1 - len(self.records))
-        span, told = last + 1 - first, 0
+        span, added = last + 1 - first, 0
         for cell in range(low, high + 1):
             covered = min(self.base_offset + (cell + 1) * self.width - first, span)
             share = records * covered // span
-            self.records[cell] += share - told
-            told = share
+            self.records[cell] += share - added
+            added = share
 
 
 @dataclass(slots=True)
 class Scan:
-    """Of one segment, up to byte `position`. Times in ms since the epoch, -1 without one."""
+    """The counts of a segment up to byte `position`. Times are in ms since 1970, -1 for none."""
 
     base_offset: int
     with_records: bool
     stamp: Stamp
     position: int = 0
     is_whole: bool = False
-    """Whether the end of what was there is reached."""
+    """True if the scan has reached the end of the file, or damage."""
     batches: int = 0
     records: int = 0
     next_offset: int = -1
@@ -82,12 +83,12 @@ class Scan:
     first_time: int = -1
     largest_time: int = -1
     codecs: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """(batches, bytes) by name."""
+    """(batches, bytes) by the name of the codec."""
     epochs: list[tuple[int, int]] = field(default_factory=list)
-    """(leader epoch, first offset), where it changes."""
+    """(leader epoch, first offset) of the first EPOCHS_KEPT changes of the epoch."""
     tombstones: int = 0
     horizons: tuple[int, int] | None = None
-    """The first and last delete horizon of batches that have one."""
+    """The earliest and latest delete horizon of the batches, None if no batch has one."""
     batches_with_horizon: int = 0
     damage: str | None = None
     cells: Cells = field(default_factory=lambda: Cells(0))
@@ -97,7 +98,11 @@ class Scan:
         self.next_offset = self.base_offset
 
     def go_on(self, read: Read, size: int, headers: int, records: int) -> None:
-        """Look at so many more of each at most, of a file of `size` bytes."""
+        """Continue by at most `headers` batches and some `records` records.
+
+        `size` is the size of the file in bytes. The limit of records counts only in a scan with
+        records, and the last batch may exceed it.
+        """
         self.is_whole, self.damage = False, None
         try:
             last, limit = self.batches + headers, self.records + records
@@ -148,11 +153,11 @@ def _tombstones(read: Read, batch: Batch) -> int:
         return 0
     packed = read(header.size_in_bytes - HEADER_SIZE, batch.position + HEADER_SIZE)
     body = decompress(header.compression, packed, BATCH_BYTES_MAX)
-    return sum(one is not None and one[4] < 0 for one in scan_records(header, body))
+    return sum(record is not None and record[4] < 0 for record in scan_records(header, body))
 
 
 class Scans:
-    """Those of the segments that somebody looks at, in any thread."""
+    """The scans of the last used segments, for all threads."""
 
     def __init__(self, files: Files, kept: int = SCANS_KEPT) -> None:
         self._files = files
@@ -160,21 +165,23 @@ class Scans:
         self._lock = Lock()
         self._scans: OrderedDict[tuple[str, bool], Scan] = OrderedDict()
 
-    def known(self, path: str, *, with_records: bool = False) -> Scan | None:
-        """What was counted so far, as it stands."""
+    def last(self, path: str, *, with_records: bool = False) -> Scan | None:
+        """Return the scan of a segment as it is, without reading; None if there is none."""
         return self._scans.get((path, with_records))
 
-    def look(
+    def advance(
         self,
         path: str,
         base_offset: int,
         *,
         with_records: bool = False,
-        headers: int = HEADERS_A_LOOK,
-        records: int = RECORDS_A_LOOK,
+        headers: int = HEADERS_A_CALL,
+        records: int = RECORDS_A_CALL,
     ) -> Scan | None:
-        """The scan of a segment, a piece further where it is not at its end; None where the file is
-        gone. Raises LogError."""
+        """Return the scan of a segment, advanced by one call unless it is at the end.
+
+        `with_records` counts tombstones too. Returns None if the file is gone. Raises LogError.
+        """
         with self._lock:
             stamp = self._files.stamp(path)
             if stamp is None:
@@ -193,17 +200,17 @@ class Scans:
                 scan.stamp = stamp
             return scan
 
-    def look_at_some(
+    def advance_all(
         self, segments: list[tuple[str, int]], *, with_records: bool, is_time_up: Callable[[], bool]
     ) -> None:
-        """One after the other of (path, base offset), until the time of a look is up."""
+        """Scan the segments, (path, base offset), in turn until the time is up."""
         for path, base in segments:
-            scan = self.look(path, base, with_records=with_records)
+            scan = self.advance(path, base, with_records=with_records)
             while scan is not None and not scan.is_whole and not is_time_up():
-                scan = self.look(path, base, with_records=with_records)
+                scan = self.advance(path, base, with_records=with_records)
             if is_time_up():
                 return
 
 
-def _is_another(known: Stamp, found: Stamp) -> bool:
-    return known.number != found.number or found.size < known.size
+def _is_another(before: Stamp, now: Stamp) -> bool:
+    return before.number != now.number or now.size < before.size

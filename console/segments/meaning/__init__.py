@@ -1,1 +1,1 @@
-"""What is read means: fields of bytes, what retention and compaction do. Pure."""
+"""The meaning of files' contents: fields of bytes, and forecasts of retention and compaction."""

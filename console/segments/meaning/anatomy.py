@@ -1,9 +1,8 @@
-"""Which bytes are which field: of a batch's header, and of a record.
+"""The fields of a batch's header and of a record, as ranges of bytes.
 
-Every field is a range of bytes with its name, its type, what it says, and how it says it: bits for
-attributes, the steps of a varint. All ranges of a header or record lie side by side, so that each
-byte belongs to one field. Names are Kafka's (`DefaultRecordBatch`, `DefaultRecord`); what each is
-for stands in `field_notes`. Pure.
+A field has a name, a type, a value and its encoding: the bits of attributes, the zigzag number of a
+varint. The ranges of a header or record are adjacent, so each byte belongs to one field. The names
+are those of Kafka's `DefaultRecordBatch` and `DefaultRecord`; `field_notes` explains them. Pure.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from protocol.record_batch import (
 from protocol.record_scan import read_varint, read_varlong
 
 HEADERS_SHOWN_MAX = 100
-"""Of one record; the rest is one range."""
+"""The most headers of a record with fields of their own; the rest is one range."""
 
 _HEADER_FIELDS = (
     ("baseOffset", "int64", "q"),
@@ -49,7 +48,7 @@ _TIMES = ("baseTimestamp", "maxTimestamp")
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """Some bits of a field, the lowest is 0."""
+    """A part of an attributes field: the numbers of its bits, of which 0 is the lowest."""
 
     bits: str
     name: str
@@ -59,29 +58,29 @@ class Bits:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Bytes `start` to before `end` of what is shown."""
+    """A field: the bytes from `start` up to but without `end` of a header or record."""
 
     name: str
     type: str
     start: int
     end: int
     value: int | str | None
-    """A number, or words; None for bytes that are shown elsewhere."""
+    """The number of the field; None for keys, values and other bytes."""
     meaning: str = ""
-    """What follows from the value and others: an absolute offset, a sum."""
+    """A value derived from this and other fields, in words: an absolute offset, a sum."""
     time_ms: int | None = None
-    """Where it is a time, ms since the epoch."""
+    """The time that the field stands for, in ms since the epoch; None if it is not a time."""
     bits: tuple[Bits, ...] = ()
     zigzag: int | None = None
-    """Of a varint: the number that its bytes hold, 7 bits each, before it is told from its sign."""
+    """The unsigned number in the bytes of a varint, before the zigzag decoding; else None."""
 
 
 # --- a batch's header -----------------------------------------------------------------------------
 
 
 def header_fields(data: Bytes, header: RecordBatchHeader) -> list[Field]:
-    """Of the 61 bytes of `header`, which `data` begins with."""
-    found, at = [], 0
+    """Return the fields of the 61 bytes of `header`, with which `data` begins."""
+    fields, at = [], 0
     for name, kind, code in _HEADER_FIELDS:
         entry = Struct(f">{code}")
         (value,) = entry.unpack_from(data, at)
@@ -89,9 +88,9 @@ def header_fields(data: Bytes, header: RecordBatchHeader) -> list[Field]:
         time = value if name in _TIMES and value >= 0 else None
         bits = attribute_bits(value) if name == "attributes" else ()
         meaning = _meaning(name, header)
-        found.append(Field(name, kind, at, end, value, meaning, time, bits))
+        fields.append(Field(name, kind, at, end, value, meaning, time, bits))
         at = end
-    return found
+    return fields
 
 
 def _meaning(name: str, header: RecordBatchHeader) -> str:
@@ -116,7 +115,7 @@ def _meaning(name: str, header: RecordBatchHeader) -> str:
 
 
 def attribute_bits(attributes: int) -> tuple[Bits, ...]:
-    """What the 16 bits say."""
+    """Return the parts of the 16 bits of a batch's attributes."""
     codec = attributes & CODEC_MASK
     name = Codec(codec).name.lower() if codec in tuple(Codec) else f"unknown ({codec})"
     return (
@@ -137,7 +136,9 @@ def _bit(number: int, name: str, is_set: int, yes: str = "yes", no: str = "no") 
 
 
 def record_fields(body: Bytes, start: int, header: RecordBatchHeader) -> list[Field]:
-    """Of the record that begins at byte `start` of the unpacked body; ranges count from `start`.
+    """Return the fields of the record at byte `start` of the decompressed body of a batch.
+
+    The ranges of the fields count from `start`.
 
     Raises CorruptBatch.
     """

@@ -1,6 +1,6 @@
-"""Batches, records and bytes as the page gets them. Names of fields are Kafka's where it has one.
+"""The answers of the endpoints about batches, records and bytes; the fields have Kafka's names.
 
-Offsets, sizes and positions are in bytes and whole numbers; times are ms since 1970, -1 for none.
+Sizes and positions are in bytes. Times are in ms since 1970, and -1 stands for none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from console.answers import ABSENT, Absent
 
 @dataclass(frozen=True, slots=True)
 class BatchShown:
-    """A batch's header, as `ottla dump-log` names it; `isvalid` None: nobody looked at its CRC."""
+    """A batch's header in the words of `ottla dump-log`; `isvalid` is None for an unchecked CRC."""
 
     baseOffset: int
     lastOffset: int
@@ -37,8 +37,12 @@ class BatchShown:
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
-    """A key or value: JSON, words or text where it is that, else base64; `cut`: there is more."""
+class Content:
+    """A preview of a key, value or header: one of `json`, `words`, `text`, else `base64`.
+
+    `json` and `words` come from a decoder. `size` counts the bytes, or the characters of a decoded
+    value; some `words` have none. `cut` says that the content is longer.
+    """
 
     size: int | Absent = ABSENT
     cut: bool | Absent = ABSENT
@@ -50,7 +54,7 @@ class Meant:
 
 @dataclass(frozen=True, slots=True)
 class ControlShown:
-    """What a control record says."""
+    """The fields of a control record, or its damage."""
 
     endTxnMarker: str | Absent = ABSENT
     coordinatorEpoch: int | Absent = ABSENT
@@ -60,23 +64,26 @@ class ControlShown:
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """A record of a batch; `start` is its place in the unpacked records."""
+    """A record of a batch; `start` is its position in the decompressed body.
+
+    `headersCount` counts all headers, `headers` has the first ones.
+    """
 
     number: int
     start: int
     size: int
     offset: int
     timestamp: int
-    headers: list[tuple[Meant | None, Meant | None]]
+    headers: list[tuple[Content | None, Content | None]]
     headersCount: int
-    key: Meant | None
-    value: Meant | None
+    key: Content | None
+    value: Content | None
     control: ControlShown | Absent = ABSENT
 
 
 @dataclass(frozen=True, slots=True)
 class RecordsPage:
-    """Records number `first` and after; `unpacked`: bytes of all the batch's records."""
+    """The records of a batch from number `first` on; `unpacked` is the size of its body."""
 
     first: int
     count: int
@@ -87,7 +94,10 @@ class RecordsPage:
 
 @dataclass(frozen=True, slots=True)
 class BatchOpened:
-    """A batch with a page of its records; `packed`: its bytes in the file."""
+    """A batch with a page of its records.
+
+    `packed` is its size in the file, `unpacked` the size of its decompressed body.
+    """
 
     batch: BatchShown
     packed: int
@@ -101,7 +111,7 @@ class BatchOpened:
 
 @dataclass(frozen=True, slots=True)
 class BitsShown:
-    """Some bits of a field, the lowest is 0."""
+    """A part of an attributes field: the numbers of its bits, of which 0 is the lowest."""
 
     bits: str
     name: str
@@ -112,7 +122,11 @@ class BitsShown:
 
 @dataclass(frozen=True, slots=True)
 class FieldShown:
-    """Bytes `start` to before `end`; a number that a browser cannot keep is its digits."""
+    """A field: the bytes from `start` up to but without `end`.
+
+    `value` is a text for a number that JavaScript cannot represent. `zigzag` is the number in a
+    varint before decoding.
+    """
 
     name: str
     type: str
@@ -129,7 +143,10 @@ class FieldShown:
 
 @dataclass(frozen=True, slots=True)
 class BytesNamed:
-    """Bytes of a batch's header or of a record, from byte `from` on, and what each is."""
+    """The bytes of a batch's header or of a record, from byte `from` on, with their fields.
+
+    `at` is the position in the file, or in the decompressed body if `inUnpacked` is set.
+    """
 
     what: Literal["header", "record"]
     at: int

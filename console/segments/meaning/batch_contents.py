@@ -1,8 +1,8 @@
-"""The records of one batch, a page of them; and the bytes of its header or of a record, named.
+"""The contents of a batch: pages of its records, and the bytes of its header or records by field.
 
-Records are decoded as `ottla dump-log` decodes them, and what that hides is hidden here: as text,
-and as bytes. Previews are cut. Owns no state; keeps one batch in memory, unpacked, while it is
-shown, and refuses one that is larger than `BATCH_BYTES_MAX`.
+The records are decoded like those of `ottla dump-log`. A value that it hides is hidden here too, as
+text and as bytes. Owns no state. A batch is decompressed in memory, and a batch of more than
+`BATCH_BYTES_MAX` is rejected.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from console.segments.meaning.answers import (
     BatchShown,
     BitsShown,
     BytesNamed,
+    Content,
     ControlShown,
     FieldShown,
-    Meant,
     RecordsPage,
 )
 from console.segments.meaning.field_notes import VARINT, note_on
@@ -37,34 +37,36 @@ from protocol.records import Record, headers_at
 from storage.dump_log import Decode, DumpEntry, record_entry
 
 BATCH_BYTES_MAX = 64 * 1024 * 1024
-"""Packed or unpacked."""
+"""The limit of a batch in the file, and of its decompressed body."""
 PREVIEW_BYTES = 4096
+"""The longest preview of a key, value or header."""
 HEX_BYTES = 4096
+"""The most bytes of a record in an answer."""
 HEADERS_SHOWN_MAX = 50
 RECORDS_MAX = 200
 _EXACT_MAX = 2**53 - 1
-"""Larger whole numbers a browser does not keep."""
+"""The largest integer that JavaScript represents exactly."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A batch with its bytes, and its records' unpacked."""
+class OpenBatch:
+    """A batch with its bytes in the file, and its decompressed body."""
 
     batch: Batch
     data: bytes
     body: bytes
     crc_is_right: bool
     damage: str | None
-    """Why there is no body."""
+    """The reason why the body could not be decompressed, else None."""
 
     @property
     def header(self) -> RecordBatchHeader:
-        """Of the batch."""
+        """The header of the batch."""
         return self.batch.header
 
 
-def open_batch(read: Read, batch: Batch) -> Opened:
-    """Read and unpack it. Raises CorruptBatch where it is too large to be shown, or cut."""
+def open_batch(read: Read, batch: Batch) -> OpenBatch:
+    """Read and decompress a batch. Raises CorruptBatch if it is too large, or if the file ends."""
     header = batch.header
     if header.size_in_bytes > BATCH_BYTES_MAX:
         raise CorruptBatch(
@@ -79,19 +81,22 @@ def open_batch(read: Read, batch: Batch) -> Opened:
         body = decompress(header.compression, memoryview(data)[HEADER_SIZE:], BATCH_BYTES_MAX)
     except CorruptBatch as error:
         damage = str(error)
-    return Opened(batch, data, body, crc_is_valid(data, 0, header), damage)
+    return OpenBatch(batch, data, body, crc_is_valid(data, 0, header), damage)
 
 
 # --- records --------------------------------------------------------------------------------------
 
 
-def _located(opened: Opened) -> Iterator[tuple[int, int, Record]]:
-    """(start in the body, end, the record). Raises CorruptBatch after those before damage."""
+def _located(opened: OpenBatch) -> Iterator[tuple[int, int, Record]]:
+    """Yield (start, end, record) for each record; start and end are positions in the body.
+
+    Raises CorruptBatch after the records that precede damage.
+    """
     header, body, start = opened.header, opened.body, 0
-    for found in scan_records(header, body):
-        if found is None:
+    for scanned in scan_records(header, body):
+        if scanned is None:
             continue
-        offset, timestamp, key_length, key_end, value_length, value_end = found
+        offset, timestamp, key_length, key_end, value_length, value_end = scanned
         key = None if key_length < 0 else body[key_end - key_length : key_end]
         value = None if value_length < 0 else body[value_end - value_length : value_end]
         end = _record_end(body, start)
@@ -105,8 +110,11 @@ def _record_end(body: bytes, start: int) -> int:
     return at + length
 
 
-def records_page(opened: Opened, first: int, limit: int, decode: Decode) -> RecordsPage:
-    """Records number `first` and after, at most `limit`, as JSON has them."""
+def records_page(opened: OpenBatch, first: int, limit: int, decode: Decode) -> RecordsPage:
+    """Return the records from number `first` on, at most `limit` and RECORDS_MAX.
+
+    Damage is in the answer, after the records that precede it.
+    """
     rows: list[BatchRecord] = []
     damage = opened.damage
     try:
@@ -150,41 +158,45 @@ def _row(
     shown = decode(record)
     if shown is None:
         return row
-    return replace(row, key=_meant(shown.key), value=_meant(shown.value))
+    return replace(row, key=_content(shown.key), value=_content(shown.value))
 
 
-def _meant(value: object) -> Meant | None:
-    """Bytes as a preview; what was decoded as it is, or cut where it is long."""
+def _content(value: object) -> Content | None:
+    """Return the preview of a decoded key or value.
+
+    Bytes become a preview of bytes, and a text of the decoder stays a text. Other values become
+    JSON, or a cut text of it if they are long.
+    """
     if value is None or isinstance(value, bytes):
         return preview(value)
     if isinstance(value, str):
-        return Meant(words=value)
+        return Content(words=value)
     text = json.dumps(value, ensure_ascii=False)
     if len(text) > PREVIEW_BYTES:
-        return Meant(len(text), cut=True, words=text[:PREVIEW_BYTES])
-    return Meant(len(text), json=value)
+        return Content(len(text), cut=True, words=text[:PREVIEW_BYTES])
+    return Content(len(text), json=value)
 
 
-def preview(data: bytes | None) -> Meant | None:
-    """Bytes for JSON: text if they are UTF-8, else base64; cut to PREVIEW_BYTES."""
+def preview(data: bytes | None) -> Content | None:
+    """Return the first PREVIEW_BYTES of `data`, as text if they are UTF-8, else as base64."""
     if data is None:
         return None
     shown = data[:PREVIEW_BYTES]
-    found = Meant(len(data), cut=True if len(data) > PREVIEW_BYTES else ABSENT)
+    content = Content(len(data), cut=True if len(data) > PREVIEW_BYTES else ABSENT)
     try:
-        return replace(found, text=shown.decode())
+        return replace(content, text=shown.decode())
     except UnicodeDecodeError as error:
         # A cut may go through the middle of a character.
         if len(data) > PREVIEW_BYTES and error.start > PREVIEW_BYTES - 4:
-            return replace(found, text=shown[: error.start].decode())
-    return replace(found, base64=b64encode(shown).decode())
+            return replace(content, text=shown[: error.start].decode())
+    return replace(content, base64=b64encode(shown).decode())
 
 
 # --- bytes ----------------------------------------------------------------------------------------
 
 
-def header_bytes(opened: Opened) -> BytesNamed:
-    """The 61 bytes of a batch's header, and what each is."""
+def header_bytes(opened: OpenBatch) -> BytesNamed:
+    """Return the 61 bytes of a batch's header with their fields."""
     data = opened.data[:HEADER_SIZE]
     return BytesNamed(
         what="header",
@@ -192,32 +204,35 @@ def header_bytes(opened: Opened) -> BytesNamed:
         size=HEADER_SIZE,
         from_=0,
         base64=b64encode(data).decode(),
-        fields=[_shown(one) for one in header_fields(data, opened.header)],
+        fields=[_shown(field) for field in header_fields(data, opened.header)],
         crcIsRight=opened.crc_is_right,
         varint=VARINT,
     )
 
 
-def record_bytes(opened: Opened, number: int, begin: int) -> BytesNamed:
-    """The bytes of record `number` from its byte `begin` on, at most HEX_BYTES, and what each is.
+def record_bytes(opened: OpenBatch, number: int, begin: int) -> BytesNamed:
+    """Return at most HEX_BYTES bytes of record `number`, from its byte `begin` on, with all fields.
 
-    Raises CorruptBatch for a number that is not there, and for damage.
+    A value that dump-log hides is zeroed. Raises CorruptBatch if the batch has no such record, and
+    for damage.
     """
     if opened.damage is not None:
         raise CorruptBatch(opened.damage)
-    found = next(islice(_located(opened), number, None), None)
-    if found is None:
+    located = next(islice(_located(opened), number, None), None)
+    if located is None:
         raise CorruptBatch(f"the batch has no record number {number}")
-    start, end, record = found
+    start, end, record = located
     begin = min(max(begin, 0), end - start)
     shown = bytearray(opened.body[start + begin : min(end, start + begin + HEX_BYTES)])
-    fields = [_shown(one) for one in record_fields(opened.body, start, opened.header)]
+    fields = [_shown(field) for field in record_fields(opened.body, start, opened.header)]
     if (
         record.key is None
         and record.value is not None
         and replacement_text(record.value) is not None
     ):
-        fields = [_hidden(one, shown, begin) if one.name == "value" else one for one in fields]
+        fields = [
+            _hidden(field, shown, begin) if field.name == "value" else field for field in fields
+        ]
     is_packed = opened.header.compression != Codec.NONE
     place = start if is_packed else opened.batch.position + HEADER_SIZE + start
     return BytesNamed(
@@ -234,7 +249,10 @@ def record_bytes(opened: Opened, number: int, begin: int) -> BytesNamed:
 
 
 def _hidden(field: FieldShown, shown: bytearray, begin: int) -> FieldShown:
-    """Put zeros in place of a value that dump-log does not show, and say so in its field."""
+    """Overwrite a field in `shown` with zeros, and return the field marked as hidden.
+
+    `shown` are the record's bytes from byte `begin` on.
+    """
     low, high = (min(max(at - begin, 0), len(shown)) for at in (field.start, field.end))
     shown[low:high] = bytes(high - low)
     meaning = "hidden, because it may contain a secret. Zeros replace its bytes."
@@ -254,8 +272,8 @@ def _shown(field: Field) -> FieldShown:
         meaning=field.meaning,
         time_ms=field.time_ms,
         bits=[
-            BitsShown(one.bits, one.name, one.value, one.raw, note_on(one.name, ""))
-            for one in field.bits
+            BitsShown(part.bits, part.name, part.value, part.raw, note_on(part.name, ""))
+            for part in field.bits
         ],
         zigzag=field.zigzag,
         note=note_on(field.name, field.type),
@@ -263,7 +281,10 @@ def _shown(field: Field) -> FieldShown:
 
 
 def batch_shown(entry: DumpEntry) -> BatchShown:
-    """Return a batch of `storage.dump_log`; the name of its time goes beside it."""
+    """Return an entry of `storage.dump_log` as an answer.
+
+    The entry has the largest timestamp under the name of its type; the answer has both.
+    """
     facts: dict[str, Any] = dict(entry.facts)
     kind: Literal["CreateTime", "LogAppendTime"] = "CreateTime"
     if "LogAppendTime" in facts:

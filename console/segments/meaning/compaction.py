@@ -1,12 +1,13 @@
-"""How far compaction has come in a log, as its files tell it: clean, dirty, ratio, what is due.
+"""The progress of compaction in a log, by its files: clean and dirty bytes, and the next cleaning.
 
-By the rules of Kafka's `LogCleanerManager` (`storage.cleaning.log_cleaner_manager` is what a broker
-does): the first dirty offset stands in `cleaner-offset-checkpoint`; the active segment, and what is
-younger than `min.compaction.lag.ms`, is not touched; the log is cleaned when its dirty part is more
-than `min.cleanable.dirty.ratio`, or a record waits longer than `max.compaction.lag.ms`.
+The rules are those of Kafka's `LogCleanerManager`; a broker uses
+`storage.cleaning.log_cleaner_manager`. The first dirty offset is in `cleaner-offset-checkpoint`.
+The active segment is not cleaned, nor are segments younger than `min.compaction.lag.ms`. The log is
+cleaned if its dirty ratio exceeds `min.cleanable.dirty.ratio`, or if a record waits longer than
+`max.compaction.lag.ms`.
 
-Pure. What lies beyond the last stable offset is not touched either; from files that offset is not
-known, so the high watermark stands for it.
+Pure. A broker does not clean beyond the last stable offset. The files do not have it, so the high
+watermark stands for it.
 """
 
 from __future__ import annotations
@@ -14,40 +15,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from console.segments.meaning.forecast import Aged
+from console.segments.meaning.forecast import AgedSegment
 from storage.log_config import LogConfig
 
 
 @dataclass(frozen=True, slots=True)
 class Cleanable:
-    """Of one log. Offsets; bytes of whole segments."""
+    """The clean and dirty parts of a log; its sizes are those of whole segments."""
 
     first_dirty: int
     was_cleaned: bool
-    """Whether the checkpoint knows it."""
+    """True if `first_dirty` is from the checkpoint, False if it is the log start."""
     first_uncleanable: int
     clean_bytes: int
     dirty_bytes: int
-    """What a cleaning would take."""
+    """The segments that a cleaning would read now."""
     later_bytes: int
-    """What it may not touch yet."""
+    """The segments that must not be cleaned yet."""
     is_overdue: bool
+    """True if a dirty record waits longer than `max.compaction.lag.ms`."""
 
     @property
     def ratio(self) -> float:
-        """The dirty part of what is not out of bounds."""
+        """The dirty bytes divided by the clean and dirty bytes, 0 without any."""
         total = self.clean_bytes + self.dirty_bytes
         return self.dirty_bytes / total if total else 0.0
 
     def is_due(self, config: LogConfig) -> bool:
-        """Whether the cleaner's next round takes it, unless another log is filthier."""
+        """Return whether the next round cleans this log, unless another log has a higher ratio."""
         if self.is_overdue and self.dirty_bytes:
             return True
         return self.ratio > config.min_cleanable_dirty_ratio
 
 
 def cleanable(
-    segments: Sequence[Aged],
+    segments: Sequence[AgedSegment],
     first_times: Sequence[int],
     config: LogConfig,
     checkpoint: int | None,
@@ -55,12 +57,16 @@ def cleanable(
     high_watermark: int | None,
     now_ms: int,
 ) -> Cleanable | None:
-    """None for a log without segments. `first_times` are the first timestamps of `segments`, in
-    ms."""
+    """Return the progress of compaction in a log, None if it has no segments.
+
+    `first_times` are the first timestamps of `segments` in ms. `checkpoint` is the first dirty
+    offset of the checkpoint, None without one. Without a high watermark, all closed segments count
+    as replicated.
+    """
     if not segments:
         return None
-    known = checkpoint is not None and log_start <= checkpoint <= segments[-1].end_offset
-    dirty = checkpoint if checkpoint is not None and known else log_start
+    is_valid = checkpoint is not None and log_start <= checkpoint <= segments[-1].end_offset
+    dirty = checkpoint if checkpoint is not None and is_valid else log_start
     closed = segments[:-1]
     bound = min(
         segments[-1].base_offset,
@@ -68,31 +74,32 @@ def cleanable(
     )
     if config.min_compaction_lag_ms > 0:
         young = [
-            one.base_offset
-            for one in closed
-            if one.end_offset > dirty and one.largest_ms > now_ms - config.min_compaction_lag_ms
+            segment.base_offset
+            for segment in closed
+            if segment.end_offset > dirty
+            and segment.largest_ms > now_ms - config.min_compaction_lag_ms
         ]
         bound = min([bound, *young])
     uncleanable = _floor(segments, bound)
     start = _floor(segments, min(dirty, uncleanable))
-    takes = [one for one in closed if start <= one.base_offset < uncleanable]
+    takes = [segment for segment in closed if start <= segment.base_offset < uncleanable]
     overdue = any(
         0 < first < now_ms - config.max_compaction_lag_ms
-        for one, first in zip(closed, first_times, strict=False)
-        if one.end_offset > dirty
+        for segment, first in zip(closed, first_times, strict=False)
+        if segment.end_offset > dirty
     )
     return Cleanable(
         dirty,
-        known,
+        is_valid,
         uncleanable,
-        sum(one.size for one in closed if one.base_offset < dirty),
-        sum(one.size for one in takes) if dirty < uncleanable else 0,
-        sum(one.size for one in segments if one.base_offset >= uncleanable),
+        sum(segment.size for segment in closed if segment.base_offset < dirty),
+        sum(segment.size for segment in takes) if dirty < uncleanable else 0,
+        sum(segment.size for segment in segments if segment.base_offset >= uncleanable),
         overdue,
     )
 
 
-def _floor(segments: Sequence[Aged], offset: int) -> int:
-    """The base offset of the segment that holds `offset`; of the first, for an earlier one."""
-    held = [one.base_offset for one in segments if one.base_offset <= offset]
-    return held[-1] if held else segments[0].base_offset
+def _floor(segments: Sequence[AgedSegment], offset: int) -> int:
+    """Return the base offset of the segment with `offset`, that of the first if it is earlier."""
+    bases = [segment.base_offset for segment in segments if segment.base_offset <= offset]
+    return bases[-1] if bases else segments[0].base_offset

@@ -1,6 +1,6 @@
-"""What each field of a batch's header and of a record is for, in a sentence or two for readers.
+"""The purpose of each field of a batch's header and of a record, in sentences for the page.
 
-Texts alone, by the names of `anatomy`. Sources: KIP-98 (the format), KIP-32 (timestamps), KIP-82
+The texts are by the names of `anatomy`. Sources: KIP-98 (the format), KIP-32 (timestamps), KIP-82
 (headers), KIP-101 (leader epochs), KIP-534 (delete horizon), KIP-679 (idempotent by default).
 """
 
@@ -99,7 +99,7 @@ RECORD_ATTRIBUTES = "Eight unused bits."
 
 
 def note_on(name: str, type_name: str) -> str:
-    """The text for a field of `anatomy`, by its name and type."""
+    """Return the text for a field or some bits of `anatomy`, by name and type."""
     return RECORD_ATTRIBUTES if (name, type_name) == ("attributes", "int8") else NOTES[name]
 
 

@@ -8,7 +8,7 @@ import { jsonOf } from "../record/values.js";
 /**
  * A key or value at length: as a tree where it is JSON.
  *
- * @param {{ value: Answer.Meant | null }} props
+ * @param {{ value: Answer.Content | null }} props
  */
 export function Whole({ value }) {
   if (value === null) return html`<span class="seg-null">null</span>`;
@@ -44,7 +44,7 @@ export function Control({ control }) {
   return html`<${Badge} kind="info">${control.controlType ?? control.damaged}<//>`;
 }
 
-/** @param {{ value: Answer.Meant | null, isValue?: boolean, keyed?: boolean }} props */
+/** @param {{ value: Answer.Content | null, isValue?: boolean, keyed?: boolean }} props */
 export function Meant({ value, isValue = false, keyed = false }) {
   if (value === null)
     return isValue && keyed

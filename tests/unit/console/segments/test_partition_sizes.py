@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from console.segments.answers import PartitionSize, ReplicaSize
-from console.segments.disk import Sized
+from console.segments.disk import SizedFolder
 from console.segments.files.folders import LogDirectory, PartitionFolder
 from console.segments.partition_sizes import partition_sizes
 
 
-def sized(node: int, topic: str, partition: int, size: int) -> Sized:
+def sized(node: int, topic: str, partition: int, size: int) -> SizedFolder:
 
     directory = LogDirectory(f"dir-{node}", f"/data/{node}", "cluster", node)
     folder = PartitionFolder(directory, f"{directory.path}/{topic}-{partition}", topic, partition)
-    return Sized(folder, 2, size)
+    return SizedFolder(folder, 2, size)
 
 
 def test_the_replicas_of_a_partition_are_one_row() -> None:

@@ -28,7 +28,7 @@ def compacted() -> bytes:
 def test_a_segment_that_was_compacted(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(compacted())
-    scan = Scans(Files()).look(str(path), BASE, with_records=True)
+    scan = Scans(Files()).advance(str(path), BASE, with_records=True)
     assert scan is not None and scan.is_whole and scan.damage is None
     assert (scan.batches, scan.records, scan.tombstones, scan.empty_batches) == (3, 3, 2, 1)
     assert scan.next_offset == BASE + 10 and scan.largest_time == 57
@@ -44,13 +44,13 @@ def test_it_goes_on_where_it_ended_and_with_what_was_added(tmp_path: Path) -> No
     scans = Scans(Files())
     seen = []
     for _ in range(4):
-        scan = scans.look(str(path), 0, headers=2)
+        scan = scans.advance(str(path), 0, headers=2)
         assert scan is not None
         seen.append((scan.batches, scan.is_whole))
     assert seen == [(2, False), (4, False), (5, True), (5, True)]
     with path.open("ab") as file:
         file.write(b"".join(batches(15, 1)))
-    scan = scans.look(str(path), 0)
+    scan = scans.advance(str(path), 0)
     assert scan is not None and (scan.batches, scan.next_offset) == (6, 18)
 
 
@@ -58,20 +58,20 @@ def test_a_segment_that_was_replaced_is_begun_anew(tmp_path: Path) -> None:
     path, other = tmp_path / "a.log", tmp_path / "b.log"
     path.write_bytes(b"".join(batches(0, 5)))
     scans = Scans(Files())
-    scans.look(str(path), 0)
+    scans.advance(str(path), 0)
     other.write_bytes(b"".join(batches(0, 2)))
     other.replace(path)
-    scan = scans.look(str(path), 0)
+    scan = scans.advance(str(path), 0)
     assert scan is not None and scan.batches == 2
     path.unlink()
-    assert scans.look(str(path), 0) is None and scans.known(str(path)) is None
+    assert scans.advance(str(path), 0) is None and scans.last(str(path)) is None
 
 
 def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     good = b"".join(batches(0, 1))
     path.write_bytes(good + b"\1" * 100)
-    scan = Scans(Files()).look(str(path), 0)
+    scan = Scans(Files()).advance(str(path), 0)
     assert scan is not None and scan.is_whole and scan.batches == 1
     assert scan.damage is not None and scan.damage.startswith(f"byte {len(good)}: ")
 
@@ -80,9 +80,9 @@ def test_few_are_kept(tmp_path: Path) -> None:
     scans = Scans(Files(), kept=1)
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_bytes(b"".join(batches(0, 1)))
-        scans.look(str(tmp_path / name), 0)
-    assert scans.known(str(tmp_path / "a.log")) is None
-    assert scans.known(str(tmp_path / "b.log")) is not None
+        scans.advance(str(tmp_path / name), 0)
+    assert scans.last(str(tmp_path / "a.log")) is None
+    assert scans.last(str(tmp_path / "b.log")) is not None
 
 
 def test_cells_grow_with_the_span_and_lose_no_record() -> None:

@@ -12,7 +12,7 @@ from client.records.decoders import decode_by
 from console.segments.files.header_walk import Batch
 from console.segments.meaning import batch_contents
 from console.segments.meaning.batch_contents import (
-    Opened,
+    OpenBatch,
     header_bytes,
     open_batch,
     preview,
@@ -33,12 +33,12 @@ from tests.unit.console.segments.segments_fixture import reader
 SALT = b"salt-of-a-password"
 
 
-def opened(batch: bytes | bytearray, position: int = 0) -> Opened:
+def opened(batch: bytes | bytearray, position: int = 0) -> OpenBatch:
     data = bytes(position) + bytes(batch)
     return open_batch(reader(data), Batch(position, read_header(batch)))
 
 
-def page(one: Opened, first: int = 0, limit: int = 10, decoder: str = "none") -> Any:
+def page(one: OpenBatch, first: int = 0, limit: int = 10, decoder: str = "none") -> Any:
     return plain(records_page(one, first, limit, decode_by(decoder)))
 
 

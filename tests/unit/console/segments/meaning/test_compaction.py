@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from console.segments.meaning.compaction import Cleanable, cleanable
-from console.segments.meaning.forecast import Aged
+from console.segments.meaning.forecast import AgedSegment
 from storage.log_config import LogConfig
 
 LOG = [
-    Aged(0, 100, 40, 1_000),
-    Aged(100, 200, 60, 2_000),
-    Aged(200, 300, 100, 3_000),
-    Aged(300, 350, 30, 4_000, is_last=True),
+    AgedSegment(0, 100, 40, 1_000),
+    AgedSegment(100, 200, 60, 2_000),
+    AgedSegment(200, 300, 100, 3_000),
+    AgedSegment(300, 350, 30, 4_000, is_last=True),
 ]
 FIRSTS = [500, 1_500, 2_500, 3_500]
 COMPACT = ("compact",)

@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from console.segments.meaning.forecast import Aged, Fate, Why, fates
+from console.segments.meaning.forecast import AgedSegment, Fate, Why, fates
 from storage.log_config import LogConfig
 
 NOW = 1_000_000
-LOG = [Aged(0, 10, 100, 5_000), Aged(10, 20, 100, 7_000), Aged(20, 25, 50, 6_000, is_last=True)]
+LOG = [
+    AgedSegment(0, 10, 100, 5_000),
+    AgedSegment(10, 20, 100, 7_000),
+    AgedSegment(20, 25, 50, 6_000, is_last=True),
+]
 
 
 def of(
     config: LogConfig,
-    log: list[Aged] = LOG,
+    log: list[AgedSegment] = LOG,
     *,
     start: int = 0,
     watermark: int | None = None,
