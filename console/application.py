@@ -66,8 +66,8 @@ def application(console: Console, gate: Gate, endpoints: Sequence[Endpoint]) -> 
     mimetypes.add_type("text/javascript", ".js")  # a machine's own table may differ
     answering = _Answering(console)
     routes: list[Route | Mount] = [
-        Route(one.path, answering.of(one), methods=["POST" if one.writes else "GET"])
-        for one in endpoints
+        Route(endpoint.path, answering.of(endpoint), methods=["POST" if endpoint.writes else "GET"])
+        for endpoint in endpoints
     ]
     routes.append(Route("/api/{rest:path}", _no_such_path))
     routes.append(Mount("/", _Page(directory=STATIC, html=True)))
@@ -112,16 +112,16 @@ class _Answering:
         """Return the answer of an endpoint. Runs in a thread, which also writes large JSON."""
         answer = cast(Callable[[Console, Ask], object], endpoint.answer)
         try:
-            found = answer(self._console, ask)
+            result = answer(self._console, ask)
         except StartError:
             if endpoint.writes:
                 raise  # the change may have been made
-            found = answer(self._console, ask)  # a kept connection's broker may have died
-        if isinstance(found, Download):
-            return _file(found)
-        if isinstance(found, DownloadStream):
-            return self._file_stream(found)
-        return _Json(found)
+            result = answer(self._console, ask)  # a kept connection's broker may have died
+        if isinstance(result, Download):
+            return _file(result)
+        if isinstance(result, DownloadStream):
+            return self._file_stream(result)
+        return _Json(result)
 
     def _file_stream(self, found: DownloadStream) -> Response:
         return StreamingResponse(

@@ -108,14 +108,14 @@ class Ask:
                 raise BadAsk(f"{name} is missing")
             return default
         try:
-            found = int(text)
+            value = int(text)
         except ValueError:
             raise BadAsk(f"{name} must be a whole number, not {text!r}") from None
-        if (least is not None and found < least) or (most is not None and found > most):
+        if (least is not None and value < least) or (most is not None and value > most):
             bounds = [] if least is None else [f"at least {least}"]
             bounds += [] if most is None else [f"at most {most}"]
-            raise BadAsk(f"{name} is {found}, but must be {' and '.join(bounds)}")
-        return found
+            raise BadAsk(f"{name} is {value}, but must be {' and '.join(bounds)}")
+        return value
 
     def flag(self, name: str) -> bool:
         """Return whether a parameter is set, and is not 0, false or no."""

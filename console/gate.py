@@ -60,7 +60,7 @@ class Gate:
         self._allow_writes = allow_writes
         home = ("localhost", "127.0.0.1", "::1", host.lower())
         self._home = tuple(map(canonical_address, home))
-        self._allowed = tuple(canonical_address(one.lower()) for one in allowed_hosts)
+        self._allowed = tuple(canonical_address(name.lower()) for name in allowed_hosts)
         self._is_open = not is_loopback(host)
         self.cookie = f"ottla_console_{port}"
         """The name of the cookie, with the port: browsers share cookies among ports of a host."""

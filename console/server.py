@@ -47,12 +47,12 @@ class _Server(uvicorn.Server):
 def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
     """Serve until a signal, or with `while_stdin` until standard input ends. Raises StartError."""
     clusters = Clusters(
-        lambda known: ClusterClient(
+        lambda addresses: ClusterClient(
             options.bootstrap_server,
             options.command_config,
             TIMEOUT_S,
-            known_addresses=known,
-            advises_start=not known,
+            known_addresses=addresses,
+            advises_start=not addresses,
         )
     )
     with clusters.taken() as cluster:  # a wrong address fails now

@@ -1,4 +1,4 @@
-"""Which views there are: the endpoints of all, one table."""
+"""The endpoints of all views in one table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from console.transactions import endpoints as transactions
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the page needs to know of the console itself."""
+    """The console's own options that the page uses; `local` are the folders of `--data`."""
 
     bootstrap: str
     writes: bool
@@ -30,7 +30,7 @@ class About:
 
 def _about(console: Console, _ask: Ask) -> About:
     options = console.options
-    local = [str(one) for one in options.data]
+    local = [str(path) for path in options.data]
     return About(options.bootstrap_server, options.allow_writes, local)
 
 
@@ -55,4 +55,4 @@ AT_START: tuple[Callable[[Console], object], ...] = (
     *messages.AT_START,
     *overview.AT_START,
 )
-"""States that are made before anybody asks: what they remember begins with the console."""
+"""The states that record from the start of the console on, before the first request."""

@@ -90,15 +90,15 @@ def _part(
     if not cluster.serves(key):
         return NoAccessRows("this cluster does not support this API")
     try:
-        found = rows_of(cluster)
+        rows = rows_of(cluster)
     except Refused as error:
         return NoAccessRows(str(error))
-    wanted = [one for one in found if not word or _has(one, word)]
-    return AccessRows(columns, wanted[:ROWS_MAX], len(wanted), len(found))
+    wanted = [cells for cells in rows if not word or _has(cells, word)]
+    return AccessRows(columns, wanted[:ROWS_MAX], len(wanted), len(rows))
 
 
 def _has(row: Sequence[object], word: str) -> bool:
-    return any(word in str(one).lower() for one in row if one is not None)
+    return any(word in str(cell).lower() for cell in row if cell is not None)
 
 
 def _users(cluster: ClusterClient) -> Found:
@@ -106,7 +106,7 @@ def _users(cluster: ClusterClient) -> Found:
 
 
 def _acls(cluster: ClusterClient) -> Found:
-    return [row(one) for one in find(cluster.call, [Filter()])]
+    return [row(acl) for acl in find(cluster.call, [Filter()])]
 
 
 def _quotas(cluster: ClusterClient) -> Found:
@@ -124,14 +124,16 @@ def _tokens(cluster: ClusterClient) -> Found:
         raise Refused(why(answer.error_code, None, "Describe on the tokens"))
     return [
         (
-            one.token_id,
-            f"{one.principal_type}:{one.principal_name}",
-            ", ".join(f"{each.principal_type}:{each.principal_name}" for each in one.renewers),
-            one.issue_timestamp,
-            one.expiry_timestamp,
-            one.max_timestamp,
+            token.token_id,
+            f"{token.principal_type}:{token.principal_name}",
+            ", ".join(
+                f"{renewer.principal_type}:{renewer.principal_name}" for renewer in token.renewers
+            ),
+            token.issue_timestamp,
+            token.expiry_timestamp,
+            token.max_timestamp,
         )
-        for one in answer.tokens
+        for token in answer.tokens
     ]
 
 

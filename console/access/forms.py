@@ -54,7 +54,7 @@ class AccessChoices:
 def choices() -> AccessChoices:
     """Return the choices of the forms."""
     operations = {
-        name: ["ALL", *(one.name for one in OPERATIONS_OF[resource])]
+        name: ["ALL", *(operation.name for operation in OPERATIONS_OF[resource])]
         for name, resource in RESOURCES.items()
     }
     return AccessChoices(
@@ -131,11 +131,13 @@ def quota_of(body: object) -> tuple[Entity, dict[str, float], list[str]]:
     if not isinstance(values, dict) or not isinstance(removed, list) or not (values or removed):
         raise BadAsk("enter a quota and its value")
     try:
-        entity = entity_of({kind: None if one is None else str(one) for kind, one in names.items()})
-        rates = parse_rates({str(key): str(one) for key, one in values.items()}, entity)
+        entity = entity_of(
+            {kind: None if name is None else str(name) for kind, name in names.items()}
+        )
+        rates = parse_rates({str(key): str(value) for key, value in values.items()}, entity)
     except StartError as error:
         raise BadAsk(str(error).replace("--", "")) from None
-    return entity, rates, [str(one) for one in removed]
+    return entity, rates, [str(key) for key in removed]
 
 
 def _texts(body: object) -> dict[str, str]:

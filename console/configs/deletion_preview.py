@@ -1,4 +1,4 @@
-"""What retention deletes after a change of a topic's configs: said before the change is made."""
+"""A preview of the records that retention deletes after a change of a topic's configs."""
 
 from __future__ import annotations
 

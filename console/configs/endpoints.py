@@ -65,9 +65,9 @@ def _resources(console: Console, _ask: Ask) -> ConfigResources:
     absent: dict[str, str] = {}
     with console.cluster() as cluster:
         answer = cluster.metadata(None)
-        brokers = [str(one) for one in cluster.broker_ids]
+        brokers = [str(number) for number in cluster.broker_ids]
         try:
-            groups = [one.group for one in listed(cluster)]
+            groups = [group.group for group in listed(cluster)]
         except Refused as error:
             groups, absent["group"] = [], str(error)
         try:
@@ -78,7 +78,7 @@ def _resources(console: Console, _ask: Ask) -> ConfigResources:
         absent["client-metrics"] = "this cluster does not support client metrics"
     return ConfigResources(
         broker=[ALL_BROKERS, *brokers],
-        topic=sorted(one.name or "" for one in answer.topics),
+        topic=sorted(topic.name or "" for topic in answer.topics),
         group=groups,
         client_metrics=metrics or [],
         absent=absent,

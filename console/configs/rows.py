@@ -59,31 +59,31 @@ class ConfigRow:
     synonyms: list[ConfigSynonym]
 
 
-def rows(kind: int, found: Sequence[DescribeConfigsResourceResult]) -> list[ConfigRow]:
+def rows(kind: int, configs: Sequence[DescribeConfigsResourceResult]) -> list[ConfigRow]:
     """Return a row for each config, in the given order."""
-    return [_row(kind, one) for one in found]
+    return [_row(kind, config) for config in configs]
 
 
-def _row(kind: int, one: DescribeConfigsResourceResult) -> ConfigRow:
-    secret = one.is_sensitive or one.config_type == _PASSWORD or _is_secret(kind, one.name)
-    meaning = plain_text(one.documentation or "") or config_documentation(kind, one.name)
+def _row(kind: int, config: DescribeConfigsResourceResult) -> ConfigRow:
+    secret = config.is_sensitive or config.config_type == _PASSWORD or _is_secret(kind, config.name)
+    meaning = plain_text(config.documentation or "") or config_documentation(kind, config.name)
     return ConfigRow(
-        key=one.name,
-        value=None if secret else _cut(one.value),
+        key=config.name,
+        value=None if secret else _cut(config.value),
         secret=secret,
-        source=SOURCES.get(one.config_source, str(one.config_source)),
-        is_default=one.config_source == _DEFAULT,
-        read_only=one.read_only,
-        type=TYPES.get(one.config_type, "unknown"),
+        source=SOURCES.get(config.config_source, str(config.config_source)),
+        is_default=config.config_source == _DEFAULT,
+        read_only=config.read_only,
+        type=TYPES.get(config.config_type, "unknown"),
         documentation=meaning,
-        by_ottla=bool(meaning) and not one.documentation,
+        by_ottla=bool(meaning) and not config.documentation,
         synonyms=[
             ConfigSynonym(
                 key=each.name,
                 value=None if secret or _is_secret(kind, each.name) else _cut(each.value),
                 source=SOURCES.get(each.source, str(each.source)),
             )
-            for each in one.synonyms
+            for each in config.synonyms
         ],
     )
 

@@ -213,17 +213,17 @@ class LagHistory:
 
     def history(self, group: str, partitions: Iterable[Partition] | None = None) -> History:
         """Return all samples of a group: of the named partitions, or of all that have samples."""
-        known = self._groups.get(group)
-        if known is None:
+        samples = self._groups.get(group)
+        if samples is None:
             return History([], [], {})
-        count = len(known.total)
-        chosen = known.partitions if partitions is None else partitions
+        count = len(samples.total)
+        chosen = samples.partitions if partitions is None else partitions
         lines = {
-            at: _padded(known.partitions[at].lags(), count)
+            at: _padded(samples.partitions[at].lags(), count)
             for at in chosen
-            if at in known.partitions
+            if at in samples.partitions
         }
-        return History(list(self.times[-count:]), [_known(lag) for lag in known.total], lines)
+        return History(list(self.times[-count:]), [_known(lag) for lag in samples.total], lines)
 
     def _add_to(
         self,

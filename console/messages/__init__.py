@@ -1,1 +1,1 @@
-"""What lies in a topic: pages, search, live tail, and records that are written."""
+"""The records of topics: pages, search, Live, downloads, and new records."""

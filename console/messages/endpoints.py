@@ -139,13 +139,13 @@ def _one(cluster: ClusterClient, ask: Ask) -> tuple[int, Record]:
     topic, offset = ask.text("topic"), _offset_of(ask)
     part = part_of(cluster, ask, wall_ms(), newest=False)
     ((partition, held),) = part.held.items()
-    found = read_one(cluster, Place(topic, partition, offset, level_of(ask)), held)
-    if found is None:
+    read = read_one(cluster, Place(topic, partition, offset, level_of(ask)), held)
+    if read is None:
         raise NotHere(
             f"{topic}-{partition} has no record at offset {offset}: retention or compaction "
             "removed it"
         )
-    return partition, found[0]
+    return partition, read[0]
 
 
 def _offset_of(ask: Ask) -> int:
@@ -236,8 +236,8 @@ def _exported(
             is_newest = matcher is None and ask.text("order", "oldest") == "newest"
             meant = newest_of(part.meant, status.records_max) if is_newest else part.meant
             yield b""
-            found = selected(batches_in(cluster, topic, meant, level), matcher, time.monotonic)
-            yield from pieces(found, form, status)
+            matching = selected(batches_in(cluster, topic, meant, level), matcher, time.monotonic)
+            yield from pieces(matching, form, status)
     except (BadAsk, CorruptBatch, Refused, StartError) as error:
         status.fail(str(error))
         raise

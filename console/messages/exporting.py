@@ -80,12 +80,12 @@ def pieces(records: Iterable[Found], form: Format, status: ExportStatus) -> Iter
     A piece without bytes says that time has passed.
     """
     piece = bytearray(form.head)
-    for found in records:
-        if found is None:
+    for row in records:
+        if row is None:
             yield bytes(piece)
             piece.clear()
             continue
-        line = form.line(*found)
+        line = form.line(*row)
         if status.records >= status.records_max or status.bytes + len(line) > status.bytes_max:
             status.ended = "limit"
             break

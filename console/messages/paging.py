@@ -92,11 +92,14 @@ def page_of(
         if seen_bytes >= bytes_max:
             is_partial = True
             break
-        windows = {one: lanes[one].next_window(offsets, newest=newest) for one in open_ones}
-        by_partition: dict[int, list[Found]] = {one: [] for one in windows}
-        for one in read(windows):
-            by_partition[one.partition].append(one)
-            seen_bytes += one.size
+        windows = {
+            partition: lanes[partition].next_window(offsets, newest=newest)
+            for partition in open_ones
+        }
+        by_partition: dict[int, list[Found]] = {partition: [] for partition in windows}
+        for record in read(windows):
+            by_partition[record.partition].append(record)
+            seen_bytes += record.size
         for partition, window in windows.items():
             lanes[partition].take(window, by_partition[partition], newest=newest)
             seen_offsets += window.last - window.first
@@ -114,7 +117,9 @@ def _next_offsets(offsets: int, bytes_an_offset: float, bytes_max: float) -> int
 
 def _open(lanes: Mapping[int, _Lane], count: int, *, newest: bool) -> list[int]:
     """Return the partitions that may have an unread record which belongs on the page."""
-    times = sorted((one.timestamp for lane in lanes.values() for one in lane.found), reverse=newest)
+    times = sorted(
+        (record.timestamp for lane in lanes.values() for record in lane.found), reverse=newest
+    )
     edge = times[count - 1] if len(times) >= count else None
 
     def is_behind(lane: _Lane) -> bool:
@@ -142,11 +147,11 @@ def _merged(lanes: Mapping[int, _Lane], count: int, *, newest: bool, is_partial:
     records: list[RecordShown] = []
     while heads and len(records) < count:
         _, partition = heads[0]
-        found = lanes[partition].found
-        records.append(found[taken[partition]].shown)
+        read = lanes[partition].found
+        records.append(read[taken[partition]].shown)
         taken[partition] += 1
-        if taken[partition] < len(found):
-            heapreplace(heads, (sign * found[taken[partition]].timestamp, partition))
+        if taken[partition] < len(read):
+            heapreplace(heads, (sign * read[taken[partition]].timestamp, partition))
         else:
             heappop(heads)
     cursor = {
@@ -163,8 +168,8 @@ def _cursor(lane: _Lane, taken: int, *, newest: bool) -> int:
     return lane.left.last if newest else lane.left.first
 
 
-def _offset(one: Found) -> int:
-    return one.offset
+def _offset(record: Found) -> int:
+    return record.offset
 
 
 # --- cursors as text ------------------------------------------------------------------------------
@@ -177,8 +182,8 @@ def cursor_text(cursor: Mapping[int, int]) -> str:
 
 def parse_cursor(text: str) -> dict[int, int]:
     """Return the cursor in a text of `cursor_text`. Raises ValueError."""
-    found = {}
+    cursor = {}
     for part in filter(None, text.split(",")):
         partition, _, offset = part.partition(":")
-        found[int(partition)] = int(offset)
-    return found
+        cursor[int(partition)] = int(offset)
+    return cursor

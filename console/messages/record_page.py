@@ -89,15 +89,15 @@ def record_at(
     `held`: the offsets that a reader of this level can read; `held_uncommitted`: those of a reader
     of uncommitted records. Raises Refused, StartError.
     """
-    found = read_one(cluster, place, held)
-    is_hidden = found is None and (
+    read = read_one(cluster, place, held)
+    is_hidden = read is None and (
         read_one(cluster, place._replace(level=READ_UNCOMMITTED), held_uncommitted) is not None
     )
-    record, batch = (None, None) if found is None else found
+    record, batch = (None, None) if read is None else read
     return RecordAtOffset(
         record=None if record is None else show(place.partition, record),
         batch=None if batch is None else batch_shown(batch, place.offset),
-        missing=None if found else missing(place, held, held_uncommitted, is_hidden=is_hidden),
+        missing=None if read else missing(place, held, held_uncommitted, is_hidden=is_hidden),
         hidden=is_hidden,
         previous=_beside(cluster, place, held, newest=True),
         next=_beside(cluster, place, held, newest=False),

@@ -150,7 +150,11 @@ class BackwardSearch:
             self._scan_batch(batch, scanned[batch.partition])
             if self._progress.is_due():
                 yield self._event(
-                    [], sum(scanned[one].reached - window.first for one, window in windows.items())
+                    [],
+                    sum(
+                        scanned[partition].reached - window.first
+                        for partition, window in windows.items()
+                    ),
                 )
         for partition, window in windows.items():
             self._lanes[partition].take(window, scanned[partition])

@@ -148,7 +148,11 @@ class LiveRates:
         own = self._own()
         sizes = [topic.bytes for topic in own if topic.bytes is not None]
         last = self._points[-1] if self._points else None
-        points = [] if last is None else [one for one in self._points if one.at > last.at - SHOWN_S]
+        points = (
+            []
+            if last is None
+            else [point for point in self._points if point.at > last.at - SHOWN_S]
+        )
         return LiveOverview(
             at=self.looked_at,
             records_per_s=None if last is None else last.records,

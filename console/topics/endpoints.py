@@ -59,9 +59,9 @@ def _live(console: Console, ask: Ask) -> LiveTopics:
     return LiveTopics(
         rates.looked_at,
         {
-            one.topic: (one.records, one.bytes, one.records_per_s, one.bytes_per_s)
-            for one in rates.topics
-            if not wanted or one.topic == wanted
+            rate.topic: (rate.records, rate.bytes, rate.records_per_s, rate.bytes_per_s)
+            for rate in rates.topics
+            if not wanted or rate.topic == wanted
         },
     )
 

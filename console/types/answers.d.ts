@@ -26,7 +26,7 @@ declare namespace Answer {
     aborted: AbortedTransaction[] | null;
   }
 
-  /** What the page needs to know of the console itself. */
+  /** The console's own options that the page uses; `local` are the folders of `--data`. */
   interface About {
     bootstrap: string;
     writes: boolean;

@@ -32,8 +32,8 @@ class AvroSchema:
 
         self._read = fastavro.schemaless_reader
         try:
-            known = {_full_name(schema, ""): schema for schema in map(json.loads, references)}
-            whole = _with_references(json.loads(text), "", known, {})
+            by_name = {_full_name(schema, ""): schema for schema in map(json.loads, references)}
+            whole = _with_references(json.loads(text), "", by_name, {})
             if not isinstance(whole, str | list | dict):
                 raise TypeError("a schema is an object, a list or a name")
             self._schema = fastavro.parse_schema(whole)
@@ -59,24 +59,24 @@ class AvroSchema:
 
 
 def _with_references(
-    schema: object, namespace: str, known: Mapping[str, object], used: dict[str, None]
+    schema: object, namespace: str, by_name: Mapping[str, object], used: dict[str, None]
 ) -> object:
-    """Return a schema with the definition of each name of `known` at its first use."""
+    """Return a schema with the definition of each name of `by_name` at its first use."""
     if isinstance(schema, list):
-        return [_with_references(branch, namespace, known, used) for branch in schema]
+        return [_with_references(branch, namespace, by_name, used) for branch in schema]
     if isinstance(schema, dict):
         namespace = _full_name(schema, namespace).rpartition(".")[0]
         return {
-            key: _with_references(value, namespace, known, used)
+            key: _with_references(value, namespace, by_name, used)
             if key in ("type", "items", "values", "fields")
             else value
             for key, value in schema.items()
         }
     if isinstance(schema, str):
         for name in (f"{namespace}.{schema}", schema):
-            if name in known and name not in used:
+            if name in by_name and name not in used:
                 used[name] = None
-                return _with_references(known[name], "", known, used)
+                return _with_references(by_name[name], "", by_name, used)
     return schema
 
 

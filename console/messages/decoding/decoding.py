@@ -117,10 +117,10 @@ class Decoding:
         """Return the decoded key and value of a record; None if no decoder applies to it."""
         kind = decoder_of(f"{topic}-0", "")
         if kind != NONE:
-            found = self._internal[kind](record)
-            if found is None:
+            decoded = self._internal[kind](record)
+            if decoded is None:
                 return None
-            key, value = (ABSENT if part is None else part for part in (found.key, found.value))
+            key, value = (ABSENT if part is None else part for part in (decoded.key, decoded.value))
             return DecodedParts(f"Kafka's own {kind}", key, value)
         key, key_schema, _ = self._part(topic, record.key, is_key=True)
         value, schema, problem = self._part(topic, record.value, is_key=False)
@@ -135,10 +135,10 @@ class Decoding:
         if not data or len(data) > DECODED_BYTES_MAX:
             return ABSENT, ABSENT, ABSENT
         try:
-            found = self._explained(topic, data, is_key=is_key)
+            explained = self._explained(topic, data, is_key=is_key)
         except Undecodable as error:
             return ABSENT, ABSENT, str(error)
-        return (ABSENT, ABSENT, ABSENT) if found is None else (*found, ABSENT)
+        return (ABSENT, ABSENT, ABSENT) if explained is None else (*explained, ABSENT)
 
     def _explained(self, topic: str, data: bytes, *, is_key: bool) -> Explained | None:
         """Return the decoded data; None if no decoder applies. Raises Undecodable."""
@@ -149,10 +149,10 @@ class Decoding:
         try:
             return self._registered(self._registry, *frame)
         except Undecodable as error:
-            found = _without_registry(error, frame.schema_id, data, of_topic)
-            if found is None:
+            explained = _without_registry(error, frame.schema_id, data, of_topic)
+            if explained is None:
                 raise
-            return found
+            return explained
 
     def _file_of(self, topic: str) -> Decodes | None:
         for schemas in (self._avro, self._messages):
@@ -231,7 +231,7 @@ def _without_registry(
 def _parsed(schema: Schema, indexes: tuple[int, ...]) -> Decodes:
     if schema.kind == PROTOBUF:
         try:
-            files = [b64decode(one, validate=True) for one in (*schema.references, schema.text)]
+            files = [b64decode(text, validate=True) for text in (*schema.references, schema.text)]
         except ValueError:
             raise Undecodable(
                 "the registry returns no Protobuf descriptors: give a file of descriptors with "
@@ -249,7 +249,7 @@ def _json_text(payload: bytes) -> JsonText:
 
 
 def _by_file(schema: Decodes, data: bytes) -> object:
-    """Return the value decoded, or else the part behind the schema id that it begins with.
+    """Return the decoded value; a value with a schema id in front may be decoded without the id.
 
     Raises Undecodable.
     """
@@ -267,19 +267,21 @@ def _by_file(schema: Decodes, data: bytes) -> object:
 # --- options -------------------------------------------------------------------------------------
 
 
-def _by_topic(said: tuple[str, ...], make: Callable[[str], Decodes]) -> dict[str, Decodes]:
-    """Return what `make` gives for each `TOPIC=WHAT`, by topic; WHAT alone is for all topics, "".
+def _by_topic(options: tuple[str, ...], make: Callable[[str], Decodes]) -> dict[str, Decodes]:
+    """Return the result of `make` for each option `TOPIC=WHAT`, by topic.
+
+    An option without a topic is for all topics, under the key "".
 
     Raises StartError.
     """
-    found = {}
-    for one in said:
-        topic, equals, what = one.partition("=")
+    decoders = {}
+    for option in options:
+        topic, equals, source = option.partition("=")
         try:
-            found[topic if equals else ""] = make(what if equals else one)
+            decoders[topic if equals else ""] = make(source if equals else option)
         except Undecodable as error:
-            raise StartError(f"{one}: {error}") from None
-    return found
+            raise StartError(f"{option}: {error}") from None
+    return decoders
 
 
 def _avro_file(path: str) -> Decodes:

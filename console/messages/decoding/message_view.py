@@ -28,15 +28,15 @@ class MessageView:
 
     def shown(self, message: Message) -> object:
         """Return a message as values of JSON. Raises ValueError for a text that is not UTF-8."""
-        found, is_whole = self._mapped(message)
+        mapped, is_whole = self._mapped(message)
         if is_whole:
-            return found
+            return mapped
         kind = message.DESCRIPTOR.full_name
         members: Any = message  # as the descriptor of its type has them
         if kind == f"{_OWN}Struct":
             return {key: self.shown(members.fields[key]) for key in members.fields}
         if kind == f"{_OWN}ListValue":
-            return [self.shown(one) for one in members.values]
+            return [self.shown(value) for value in members.values]
         if kind == f"{_OWN}Value":
             return next(iter(self._by_field(message).values()), None)
         if kind == f"{_OWN}Any":
@@ -49,12 +49,12 @@ class MessageView:
         from google.protobuf.message import DecodeError
 
         try:
-            found = json_format.MessageToDict(
+            mapped = json_format.MessageToDict(
                 message, preserving_proto_field_name=True, descriptor_pool=self._pool
             )
         except (json_format.Error, DecodeError, TypeError, ValueError):
             return None, False
-        return found, True
+        return mapped, True
 
     def _any(self, message: Message) -> dict[str, object]:
         """Return an Any by its type, or its URL and bytes if the type is unknown."""
@@ -64,10 +64,10 @@ class MessageView:
         packed: Any = message
         try:
             kind = self._pool.FindMessageTypeByName(packed.type_url.rpartition("/")[2])
-            found = self.shown(GetMessageClass(kind).FromString(packed.value))
+            content = self.shown(GetMessageClass(kind).FromString(packed.value))
         except (KeyError, DecodeError):
             return self._by_field(message)
-        inner = found if isinstance(found, dict) else {"value": found}
+        inner = content if isinstance(content, dict) else {"value": content}
         return {"@type": packed.type_url, **inner}
 
     def _by_field(self, message: Message) -> dict[str, object]:
@@ -79,16 +79,16 @@ class MessageView:
             if _holds_messages(field):
                 plain.ClearExtension(field) if field.is_extension else plain.ClearField(field.name)
         mapped, is_whole = self._mapped(plain)
-        found: dict[str, object] = {}
+        shown: dict[str, object] = {}
         for field, value in fields:
             name = f"[{field.full_name}]" if field.is_extension else field.name
             if _holds_messages(field):
-                found[name] = self._of_messages(value)
+                shown[name] = self._of_messages(value)
             elif is_whole and isinstance(mapped, dict):
-                found[name] = mapped[name]
+                shown[name] = mapped[name]
             else:  # of a type with a JSON of its own, such as a Timestamp out of its range
-                found[name] = _simple(field, value)
-        return found
+                shown[name] = _simple(field, value)
+        return shown
 
     def _of_messages(self, value: object) -> object:
         found: Any = value

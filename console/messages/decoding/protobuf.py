@@ -38,14 +38,14 @@ class ProtoFiles:
         from google.protobuf import descriptor_pb2, descriptor_pool
         from google.protobuf.message import DecodeError
 
-        found = []
+        parsed = []
         try:
-            found = [descriptor_pb2.FileDescriptorProto.FromString(one) for one in files]
+            parsed = [descriptor_pb2.FileDescriptorProto.FromString(data) for data in files]
         except DecodeError:
             raise Undecodable("this is not a Protobuf descriptor") from None
         self._pool = descriptor_pool.DescriptorPool()
-        self._last = found[-1].name if found else ""
-        self._add({one.name: one for one in found})
+        self._last = parsed[-1].name if parsed else ""
+        self._add({file.name: file for file in parsed})
 
     @classmethod
     def of_set(cls, data: bytes) -> ProtoFiles:
@@ -57,7 +57,7 @@ class ProtoFiles:
             files = descriptor_pb2.FileDescriptorSet.FromString(data).file
         except DecodeError:
             raise Undecodable("this is not a descriptor set that protoc wrote") from None
-        return cls([one.SerializeToString() for one in files])
+        return cls([file.SerializeToString() for file in files])
 
     def message(self, name: str) -> ProtoMessage:
         """Return the message type with this full name. Raises Undecodable."""
@@ -70,24 +70,24 @@ class ProtoFiles:
         """Return the message type at this place in the last file. Raises Undecodable."""
         file = self._pool.FindFileByName(self._last)
         level = list(file.message_types_by_name.values())
-        found = None
+        kind = None
         for index in indexes:
             if not 0 <= index < len(level):
                 raise Undecodable(f"the schema has no message number {index}")
-            found = level[index]
-            level = list(found.nested_types)
-        return ProtoMessage(self._pool, found)
+            kind = level[index]
+            level = list(kind.nested_types)
+        return ProtoMessage(self._pool, kind)
 
     def _add(self, files: dict[str, FileDescriptorProto]) -> None:
         """Add the files, each after those that it imports. Raises Undecodable."""
-        known = _well_known()
+        well_known = _well_known()
         added: set[str] = set()
 
         def add(name: str) -> None:
             if name in added:
                 return
             added.add(name)
-            file = files.get(name) or known.get(name)
+            file = files.get(name) or well_known.get(name)
             if file is None:
                 raise Undecodable(f"the descriptors lack {name}: run protoc with --include_imports")
             for needed in file.dependency:
@@ -130,10 +130,10 @@ def _well_known() -> dict[str, FileDescriptorProto]:
 
     from google.protobuf import descriptor_pb2
 
-    found = {}
-    for one in _KNOWN_TYPES:
-        module = import_module(f"google.protobuf.{one}_pb2")
+    files = {}
+    for name in _KNOWN_TYPES:
+        module = import_module(f"google.protobuf.{name}_pb2")
         file = descriptor_pb2.FileDescriptorProto()
         module.DESCRIPTOR.CopyToProto(file)
-        found[file.name] = file
-    return found
+        files[file.name] = file
+    return files

@@ -86,26 +86,26 @@ class Registry:
     def schema(self, schema_id: int) -> Schema:
         """Return the schema of an id. Raises UnknownSchema if the registry lacks it, Undecodable if
         it does not answer."""
-        found = self._known(schema_id)
-        while found is None:
+        result = self._known(schema_id)
+        while result is None:
             with self._lock:
                 asking = self._asked.get(schema_id)
                 if asking is None:
                     self._asked[schema_id] = mine = Event()
             if asking is not None:
                 asking.wait()
-                found = self._known(schema_id)
+                result = self._known(schema_id)
                 continue
             try:
                 with self._requests:
-                    found = self._ask(schema_id)
+                    result = self._ask(schema_id)
             finally:
                 with self._lock:
                     del self._asked[schema_id]
                 mine.set()
-        if isinstance(found, Undecodable):
-            raise type(found)(str(found))
-        return found
+        if isinstance(result, Undecodable):
+            raise type(result)(str(result))
+        return result
 
     def _known(self, schema_id: int) -> Schema | Undecodable | None:
         """Return the result that is kept; while the registry is left alone, that it does not
@@ -118,23 +118,23 @@ class Registry:
 
     def _ask(self, schema_id: int) -> Schema | Undecodable:
         """Ask the registry for a schema, and keep the result."""
-        found: Schema | Undecodable
+        result: Schema | Undecodable
         expires: float | None = None
         try:
             answer = self._get(f"/schemas/ids/{schema_id}")
             if answer is None:
                 raise UnknownSchema(f"the registry has no schema {schema_id}")
-            found = self._whole(answer)
+            result = self._whole(answer)
         except Undecodable as error:
-            found, expires = error, self._clock() + UNKNOWN_S
+            result, expires = error, self._clock() + UNKNOWN_S
             if self._clock() < self._alone_until:
-                return found  # not kept: the registry may answer again before that
+                return result  # not kept: the registry may answer again before that
         with self._lock:
-            self._kept[schema_id] = (expires, found)
+            self._kept[schema_id] = (expires, result)
             self._kept.move_to_end(schema_id)
             while len(self._kept) > KEPT_MAX:
                 self._kept.popitem(last=False)
-        return found
+        return result
 
     def _whole(self, answer: dict[str, object]) -> Schema:
         """Return the schema in a response, with all schemas to which it refers."""
@@ -152,12 +152,12 @@ class Registry:
             if len(texts) >= REFERENCES_MAX:
                 raise Undecodable(f"the schema refers to more than {REFERENCES_MAX} schemas")
             subject = quote(place[0], safe="")
-            found = self._get(f"/subjects/{subject}/versions/{place[1]}")
-            text = None if found is None else found.get("schema")
-            if found is None or not isinstance(text, str):
+            version = self._get(f"/subjects/{subject}/versions/{place[1]}")
+            text = None if version is None else version.get("schema")
+            if version is None or not isinstance(text, str):
                 raise Undecodable(f"the registry lacks {place[0]}, to which the schema refers")
-            texts[place] = ""  # one that refers to itself is asked for once
-            self._add_references(found, texts)
+            texts[place] = ""  # a schema that refers to itself is read once
+            self._add_references(version, texts)
             del texts[place]
             texts[place] = text
 
@@ -180,12 +180,12 @@ class Registry:
         if status != 200:
             raise Undecodable(f"the registry at {self.place} answers with status {status}")
         try:
-            found = json.loads(data)
+            parsed = json.loads(data)
         except ValueError:
-            found = None
-        if len(data) > ANSWER_BYTES_MAX or not isinstance(found, dict):
+            parsed = None
+        if len(data) > ANSWER_BYTES_MAX or not isinstance(parsed, dict):
             raise Undecodable(f"the registry at {self.place} returned no schema")
-        return found
+        return parsed
 
     def _unreachable(self) -> Undecodable:
         return Undecodable(f"the registry at {self.place} does not answer")
