@@ -12,7 +12,6 @@ record.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Lock
@@ -199,17 +198,6 @@ class Scans:
                     scan.go_on(file.read, stamp.size, headers, records)
                 scan.stamp = stamp
             return scan
-
-    def advance_all(
-        self, segments: list[tuple[str, int]], *, with_records: bool, is_time_up: Callable[[], bool]
-    ) -> None:
-        """Scan the segments, (path, base offset), in turn until the time is up."""
-        for path, base in segments:
-            scan = self.advance(path, base, with_records=with_records)
-            while scan is not None and not scan.is_whole and not is_time_up():
-                scan = self.advance(path, base, with_records=with_records)
-            if is_time_up():
-                return
 
 
 def _is_another(before: Stamp, now: Stamp) -> bool:
