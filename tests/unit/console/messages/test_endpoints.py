@@ -12,9 +12,10 @@ import pytest
 from client.records import reading
 from client.refusals import Refused
 from console.endpoints import BadAsk, Console, Download, NotHere
-from console.messages import endpoints, exports
-from console.messages.endpoints import ENDPOINTS, SEARCHES_MAX, Searches
+from console.messages import exports, tail_endpoint
+from console.messages.endpoints import ENDPOINTS
 from console.messages.exporting import ExportStatus
+from console.messages.search_endpoint import SEARCHES_MAX, Searches
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsResponse
 from tests.unit.client.records.batches import packed
@@ -34,7 +35,7 @@ VALUES = [b'{"n": 3}', None, b"five", b"\x00\xff", b"x" * 5000, b"eight", b"nine
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "wait_for_answers", lambda clients, _: clients)
-    monkeypatch.setattr(endpoints, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(tail_endpoint, "LOOK_EVERY_S", 0.0)
 
 
 def fetched(_request: Any) -> FetchResponse:
@@ -178,7 +179,7 @@ def grow(console: Console, *ends: int) -> None:
 
 def test_a_tail(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     grow(console, 8, 8, 8, 10)
-    monkeypatch.setattr(endpoints, "_HEARTBEAT_EVERY_S", 0.0)
+    monkeypatch.setattr(tail_endpoint, "_HEARTBEAT_EVERY_S", 0.0)
     tail: Iterator[Any] = asked(console, "/api/topics/{topic}/tail")
     assert next(tail) == {"records": [], "dropped": 0}
     assert next(tail) is None
