@@ -10,7 +10,7 @@ Follows Kafka's `NetworkClient` and `AdminApiDriver` for the choice of the broke
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
@@ -167,9 +167,11 @@ class ClusterClient:
             self._check_topic(name, topic)
         return topics
 
-    def led_topics(self, names: Sequence[str]) -> dict[str, MetadataResponseTopic]:
+    def led_topics(
+        self, names: Sequence[str], partitions: Collection[Partition] | None = None
+    ) -> dict[str, MetadataResponseTopic]:
         """Return the metadata of the named topics as soon as each of their partitions has a live
-        leader.
+        leader, or each of `partitions` if they are given.
 
         That takes a moment after a topic's creation or in an election. Raises Leaderless after
         LEADERS_WITHIN_S, and Refused as `topics` does.
@@ -182,6 +184,7 @@ class ClusterClient:
                 for name, topic in topics.items()
                 for partition in topic.partitions
                 if partition.leader_id not in self._addresses
+                and (partitions is None or (name, partition.partition_index) in partitions)
             ]
             if not leaderless and all(topic.partitions for topic in topics.values()):
                 return topics

@@ -11,7 +11,7 @@ transactions are left out by the list in a Fetch response).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -126,15 +126,19 @@ class Reader:
         isolation_level: int,
         partition_bytes_max: int = PARTITION_BYTES_MAX,
         follow: Follow | None = None,
+        *,
+        needs_all_leaders: bool = True,
     ) -> None:
         """Begin at `positions`, which move as batches are yielded.
 
         A response has at most `partition_bytes_max` bytes of each partition, or one batch that is
         larger. `follow`: read without an end, whatever happens to brokers and topics.
+        `needs_all_leaders`: wait until the other partitions of the topics have leaders, too.
         """
         self._cluster = cluster
         self._follow = follow
         self.positions = dict(positions)
+        self._needs_all_leaders = needs_all_leaders
         self._isolation_level = isolation_level
         self._partition_bytes_max = partition_bytes_max
         self._leaders: dict[int, list[Partition]] = {}
@@ -169,7 +173,7 @@ class Reader:
         Refused if a topic was created again and the reader does not follow topics.
         """
         unread = [at for at, position in self.positions.items() if not position.is_done]
-        topics = self._cluster.led_topics([name for name, _ in unread]) if unread else {}
+        topics = self._led_topics(unread) if unread else {}
         self._looked_at = time.monotonic()
         for name, topic in topics.items():
             self._check_identity(name, topic)
@@ -178,6 +182,11 @@ class Reader:
                     self.positions.setdefault((name, partition.partition_index), ReadPosition(0))
         unread = [at for at, position in self.positions.items() if not position.is_done]
         self._leaders = self._cluster.by_leader(topics, unread)
+
+    def _led_topics(self, partitions: Sequence[Partition]) -> dict[str, MetadataResponseTopic]:
+        """Return the metadata of the partitions' topics. Raises Leaderless, Refused, StartError."""
+        names = [name for name, _ in partitions]
+        return self._cluster.led_topics(names, None if self._needs_all_leaders else partitions)
 
     def _check_identity(self, name: str, topic: MetadataResponseTopic) -> None:
         """Move all positions of a topic to 0 if the topic was deleted and created again: its
@@ -357,7 +366,7 @@ class Reader:
         If the position is after the log's end, a followed partition continues at the end. Raises
         Refused if it is not followed.
         """
-        topics = self._cluster.led_topics([at[0]])
+        topics = self._led_topics([at])
         position = self.positions[at]
         before = position.offset
         self._check_identity(at[0], topics[at[0]])

@@ -15,6 +15,7 @@ from client.core.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from client.offsets import list_offsets
 from client.place_offsets import Span, offsets_at, spans
 from client.places import Place, parse_place
+from client.refusals import Leaderless
 from console.endpoints import Ask, BadAsk
 from console.messages.decoding.decoding import TopicDecoder
 from console.messages.filtering.condition import Condition, condition_of
@@ -28,15 +29,20 @@ LATEST = -1
 PARTITIONS_MAX = 1_000
 """The number of partitions of a topic that a request without `partition` reads: the first."""
 
+_NAMED_MAX = 3
 _PARTITIONS = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?")
 
 
 class Part(NamedTuple):
-    """The offsets that each partition holds, and those of them that a request asks for."""
+    """The offsets that each partition holds, and those of them that a request asks for.
+
+    `unled`: the partitions of the request that have no leader, so that they cannot be read now.
+    """
 
     topics: Mapping[str, MetadataResponseTopic]
     held: dict[int, Span]
     meant: dict[int, Span]
+    unled: list[int]
 
 
 def level_of(ask: Ask) -> int:
@@ -50,17 +56,20 @@ def part_of(
     """Return the offsets from `from` up to `to` in the chosen partitions.
 
     `newest`: the offsets before `from`. A `cursor` replaces `from`, or with `backwards` `to`.
-    Raises BadAsk, Refused.
+    Raises BadAsk, Refused; Leaderless if none of the partitions has a leader.
     """
     topic = ask.text("topic")
     topics = cluster.topics([topic])
-    wanted = [(topic, index) for index in _chosen(ask, topics)]
+    wanted = [(topic, index) for index in chosen(ask, topics)]
     held_spans = spans(cluster, topics, wanted, level_of(ask))
+    unled = [index for _, index in wanted if (topic, index) not in held_spans]
+    if not held_spans:
+        raise Leaderless(no_leader(topic, unled))
     begin = offsets_at(
         cluster, topics, held_spans, _place(ask, "from", "end" if newest else "start", now_ms)
     )
     end = offsets_at(cluster, topics, held_spans, _place(ask, "to", "end", now_ms))
-    cursor = _cursor(ask)
+    cursor = cursor_of(ask)
     held = {index: span for (_, index), span in held_spans.items()}
     meant = {}
     for (_, index), span in held_spans.items():
@@ -69,7 +78,14 @@ def part_of(
         stop = min(cursor.get(index, span.last), span.last) if backwards else span.last
         stop = max(min(end[topic, index], stop), at)
         meant[index] = Span(span.first, at) if newest else Span(at, stop)
-    return Part(topics, held, meant)
+    return Part(topics, held, meant, unled)
+
+
+def no_leader(topic: str, partitions: Sequence[int]) -> str:
+    """Return the line that says which partitions of a topic have no leader."""
+    names = ", ".join(f"{topic}-{index}" for index in partitions[:_NAMED_MAX])
+    more = len(partitions) - _NAMED_MAX
+    return f"no leader for {names}" + (f" and {more} more" if more > 0 else "")
 
 
 def newest_of(spans: Mapping[int, Span], most: int) -> dict[int, Span]:
@@ -83,10 +99,13 @@ def newest_of(spans: Mapping[int, Span], most: int) -> dict[int, Span]:
 def ends_of(
     cluster: ClusterClient, topics: Mapping[str, MetadataResponseTopic], ask: Ask
 ) -> dict[int, int]:
-    """Return the end offsets of the chosen partitions as they are now."""
+    """Return the end offsets of the chosen partitions that have a leader. Raises Leaderless if none
+    has one."""
     topic = ask.text("topic")
-    wanted = {(topic, index): LATEST for index in _chosen(ask, topics)}
+    wanted = {(topic, index): LATEST for index in chosen(ask, topics)}
     found = list_offsets(cluster, topics, wanted, level_of(ask))
+    if not found:
+        raise Leaderless(no_leader(topic, [index for _, index in wanted]))
     return {index: offset for (_, index), offset in found.items()}
 
 
@@ -129,10 +148,10 @@ def left_out(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> int:
     """Return the number of partitions, the last ones, that are not read because there are many."""
     if ask.text("partition", ""):
         return 0
-    return len(partitions_of(topics)) - len(_chosen(ask, topics))
+    return len(partitions_of(topics)) - len(chosen(ask, topics))
 
 
-def _chosen(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> Sequence[int]:
+def chosen(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> Sequence[int]:
     """Return the partitions of `partition`, such as `0,3-5`, or else all, at most PARTITIONS_MAX.
 
     Raises BadAsk.
@@ -163,7 +182,8 @@ def _place(ask: Ask, name: str, default: str, now_ms: int) -> Place:
         raise BadAsk(str(error)) from None
 
 
-def _cursor(ask: Ask) -> dict[int, int]:
+def cursor_of(ask: Ask) -> dict[int, int]:
+    """Return the offset of each partition in `cursor`; empty without one. Raises BadAsk."""
     text = ask.text("cursor", "")
     try:
         return parse_cursor(text)

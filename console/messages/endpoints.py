@@ -40,7 +40,8 @@ class RecordPage:
     the records are large.
 
     The topic has `topic_partitions`; the last `left_out` of them are not read, because the request
-    names none and the topic has many.
+    names none and the topic has many. The `unled` partitions have no leader, so they cannot be read
+    now.
     """
 
     records: list[RecordShown]
@@ -49,6 +50,7 @@ class RecordPage:
     partitions: list[HeldOffsets]
     topic_partitions: int
     left_out: int
+    unled: list[int]
 
 
 def _page(console: Console, ask: Ask) -> RecordPage:
@@ -73,6 +75,7 @@ def _page(console: Console, ask: Ask) -> RecordPage:
         partitions=[HeldOffsets(index, *span) for index, span in sorted(part.held.items())],
         topic_partitions=len(part.topics[topic].partitions),
         left_out=left_out(ask, part.topics),
+        unled=part.unled,
     )
 
 

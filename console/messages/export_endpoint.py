@@ -7,9 +7,9 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 
 from broker.config.start_error import StartError
-from client.refusals import Refused
+from client.refusals import Leaderless, Refused
 from console.endpoints import Ask, BadAsk, Console, DownloadStream, get, wall_ms
-from console.messages.asking import level_of, matcher_asked, newest_of, part_of
+from console.messages.asking import level_of, matcher_asked, newest_of, no_leader, part_of
 from console.messages.decoding.decoding import Decoding
 from console.messages.exporting import ExportStatus, Format, csv, ndjson, pieces
 from console.messages.exports import Exports, selected
@@ -50,6 +50,9 @@ def _exported(
     try:
         with console.cluster() as cluster:
             part = part_of(cluster, ask, wall_ms(), newest=False)
+            if part.unled:
+                reason = no_leader(topic, part.unled)
+                raise Leaderless(f"{reason}: the file would lack these records")
             is_newest = matcher is None and ask.text("order", "oldest") == "newest"
             meant = newest_of(part.meant, status.records_max) if is_newest else part.meant
             yield b""

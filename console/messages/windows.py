@@ -60,14 +60,15 @@ def batches_in(
     level: int,
     partition_bytes_max: int = PARTITION_BYTES_MAX,
 ) -> Iterator[Batch]:
-    """Yield each batch that has an offset in the windows. Raises Refused, StartError,
-    CorruptBatch."""
+    """Yield each batch that has an offset in the windows. The topic's other partitions may be
+    without a leader. Raises Refused, StartError, CorruptBatch."""
     positions = {
         (topic, partition): ReadPosition(span.first, span.last)
         for partition, span in windows.items()
         if span.first < span.last
     }
-    return Reader(cluster, positions, level, partition_bytes_max).batches()
+    reader = Reader(cluster, positions, level, partition_bytes_max, needs_all_leaders=False)
+    return reader.batches()
 
 
 def records_of(batch: Batch) -> Iterator[Record]:

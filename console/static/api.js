@@ -5,6 +5,7 @@
 import { useCallback, useEffect, useRef, useState } from "./vendor/preact.js";
 
 const NOTHING_YET = { data: null, error: null, loading: true };
+const RECONNECT_MS = 1000;
 /** @type {Omit<Api.Heard, "again">} */
 const SILENT = { error: null, done: false, open: false };
 
@@ -90,13 +91,24 @@ export async function post(where, body = {}) {
  * @returns {Api.Path<Form>}
  */
 export function path(form, ...values) {
-  const query = typeof values.at(-1) === "object" ? (values.pop() ?? {}) : {};
+  const last = values.at(-1);
+  const query = typeof last === "object" && last !== null ? last : {};
   const filled = form.replace(/\{\}/g, () => encodeURIComponent(String(values.shift())));
-  const pairs = Object.entries(query).filter(
-    ([, value]) => value !== null && value !== undefined && value !== "",
-  );
-  const whole = pairs.length ? `${filled}?${new URLSearchParams(pairs)}` : filled;
-  return /** @type {Api.Path<Form>} */ (whole);
+  return /** @type {Api.Path<Form>} */ (withQuery(filled, query));
+}
+
+/**
+ * Return an address with more parameters; nulls and empty texts are left out.
+ *
+ * @param {string} address
+ * @param {Api.Query} query
+ */
+export function withQuery(address, query) {
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== null && value !== undefined && value !== "")
+    .map(([name, value]) => [name, String(value)]);
+  if (!pairs.length) return address;
+  return `${address}${address.includes("?") ? "&" : "?"}${new URLSearchParams(pairs)}`;
 }
 
 /**
@@ -150,23 +162,29 @@ export function useGet(what, { every = 0 } = {}) {
  * stream. `what` null: there is no stream. A page has one stream, because a browser has six
  * connections to a console.
  *
+ * A hidden tab closes its stream. `goOn` returns the parameters with which the stream then goes on
+ * from its last event; without it, the stream starts anew.
+ *
  * @template {keyof Answer.Streams} Form
  * @param {Form | Api.Path<Form> | null} what
  * @param {(event: Answer.Streams[Form]) => void} onEvent
+ * @param {() => Api.Query} [goOn]
  * @returns {Api.Heard}
  */
-export function useStream(what, onEvent) {
+export function useStream(what, onEvent, goOn) {
   const [state, set] = useState(SILENT);
   const [turn, setTurn] = useState(0);
   const heard = useRef(onEvent);
   heard.current = onEvent;
+  const goesOn = useRef(goOn);
+  goesOn.current = goOn;
   useEffect(() => {
     set(SILENT);
     if (what === null) return undefined;
-    const address = what;
     /** @type {EventSource | null} */
     let source = null;
     let ended = false;
+    let timer = 0;
     /** @param {Omit<Api.Heard, "again">} next */
     function end(next) {
       ended = true;
@@ -174,6 +192,7 @@ export function useStream(what, onEvent) {
       set(next);
     }
     function begin() {
+      const address = withQuery(String(what), goesOn.current?.() ?? {});
       const opened = new EventSource(address);
       source = opened;
       opened.onopen = () => set({ error: null, done: false, open: true });
@@ -183,7 +202,10 @@ export function useStream(what, onEvent) {
         end({ error: JSON.parse(event.data).error, done: true, open: false }),
       );
       opened.onerror = async () => {
-        if (opened.readyState !== EventSource.CLOSED) return;
+        if (opened.readyState !== EventSource.CLOSED) {
+          if (goesOn.current) beginLater(); // the browser would ask for the first address again
+          return;
+        }
         let reason = "the console does not answer: check that ottla console is running";
         try {
           const response = await fetch(address);
@@ -199,12 +221,20 @@ export function useStream(what, onEvent) {
         end({ error: reason, done: true, open: false });
       };
     }
+    function beginLater() {
+      close();
+      timer = setTimeout(look, RECONNECT_MS);
+    }
+    function close() {
+      clearTimeout(timer);
+      source?.close();
+      source = null;
+      set((before) => ({ ...before, open: false }));
+    }
     function look() {
       if (ended) return;
       if (document.hidden) {
-        source?.close();
-        source = null;
-        set((before) => ({ ...before, open: false }));
+        close();
       } else if (source === null) {
         begin();
       }
@@ -213,6 +243,7 @@ export function useStream(what, onEvent) {
     document.addEventListener("visibilitychange", look);
     return () => {
       document.removeEventListener("visibilitychange", look);
+      clearTimeout(timer);
       source?.close();
     };
   }, [what, turn]);

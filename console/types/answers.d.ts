@@ -881,7 +881,8 @@ declare namespace Answer {
 
   /** Records, and a `cursor` that leads to the next page. `partial`: the page ends early, because
    * the records are large. The topic has `topic_partitions`; the last `left_out` of them are not
-   * read, because the request names none and the topic has many. */
+   * read, because the request names none and the topic has many. The `unled` partitions have no
+   * leader, so they cannot be read now. */
   interface RecordPage {
     records: RecordShown[];
     cursor: string | null;
@@ -889,6 +890,7 @@ declare namespace Answer {
     partitions: HeldOffsets[];
     topic_partitions: number;
     left_out: number;
+    unled: number[];
   }
 
   /** A record; `size` is that of key, value and headers together. A search adds `match`. */
@@ -1014,11 +1016,15 @@ declare namespace Answer {
   }
 
   /** Records, the oldest first, and the number of those that were skipped. `waiting`: the reason
-   * why the tail waits for a broker or a leader; records follow later. */
+   * why the tail waits for a broker or a leader; records follow later. `cursor`: the offsets at
+   * which another tail goes on. `resumed`: in the first event of such a tail, the number of offsets
+   * that were written between the two. */
   interface TailEvent {
     records: RecordShown[];
     dropped: number;
     waiting?: string;
+    cursor?: string;
+    resumed?: number;
   }
 
   /** The page of a topic. `operations`: those that the login may do on it, None if the broker does

@@ -11,6 +11,7 @@ import { topicTabs } from "./topic.js";
 import { formOf, queryOf } from "./messages/query.js";
 import { Live } from "./messages/live.js";
 import { Search } from "./messages/search.js";
+import { Unled } from "./messages/unled.js";
 import { List } from "./messages/list.js";
 import { Choices } from "./messages/choices.js";
 import { WaitingNote } from "./transactions/waiting.js";
@@ -38,7 +39,11 @@ export function Messages({ params, about }) {
   const [written, setWritten] = useState(null);
   const ends = useGet(path("/api/topics/{}/messages", topic, { count: 1 }));
   const leftOut = unreadPartitions(ends.data);
-  const partitions = (ends.data?.partitions ?? []).map((one) => one.partition).concat(leftOut);
+  const partitions = [
+    ...(ends.data?.partitions ?? []).map((one) => one.partition),
+    ...(ends.data?.unled ?? []),
+    ...leftOut,
+  ];
 
   function go(change) {
     const next = { ...form, ...change };
@@ -71,6 +76,7 @@ export function Messages({ params, about }) {
           partitions=${ends.data?.partitions ?? []} leftOut=${leftOut} />
     <//>
     <${ErrorLine} error=${ends.error} onAgain=${ends.again} />
+    <${Unled} partitions=${ends.data?.unled ?? []} onAgain=${ends.again} />
     <${WaitingNote} topic=${topic} />
     ${
       leftOut.length > 0 &&

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from confluent_kafka import Producer
 
+from console.messages.tailing import RECORDS_A_LOOK
 from tests.compat.console.scene import ORDERS, TRICKLE_FIRST, trickle
 from tests.tools.console import Tab, chromium
 
@@ -15,6 +17,13 @@ WARM_RECORDS, RECORDS = 1_000, 2_500
 GROWTH_BYTES_MAX = 6 * 1024 * 1024
 """A heap with 200 rows varies by some 3 MiB. It grew by 16 MiB in this test when rows leaked."""
 ROWS = 200
+WRITTEN_WHILE_HIDDEN = 300
+SET_HIDDEN = """
+hidden => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+"""
 UNTIL_ORDER = """
 number => new Promise(resolve => {
   function look() {
@@ -57,6 +66,7 @@ def test_the_heap_of_the_live_view_stays_and_so_does_an_open_record(
 
         _search_live(tab)
         tab.close()
+    _hide_and_return(link, bootstrap)
 
 
 def _search_live(tab: Tab) -> None:
@@ -69,6 +79,27 @@ def _search_live(tab: Tab) -> None:
     page.get_by_role("button", name="Stop live view").click()
     tab.wait("matches for")
     assert "q=Quito" in page.url
+
+
+def _hide_and_return(link: str, bootstrap: str) -> None:
+    """Hide a tab with the live view, write records, and see what the page says about them."""
+    with chromium() as browser:
+        tab = Tab(browser, link)
+        page = tab.go(f"/topics/{ORDERS}/messages?live=1&partition=0")
+        page.locator(".badge", has_text="live").wait_for()
+        page.evaluate(SET_HIDDEN, True)
+        page.locator(".badge", has_text="connecting").wait_for()
+        producer = Producer({"bootstrap.servers": bootstrap})
+        for number in range(WRITTEN_WHILE_HIDDEN):
+            producer.produce(ORDERS, f"hidden-{number}", partition=0)
+        assert producer.flush(60) == 0
+        page.evaluate(SET_HIDDEN, False)
+        tab.wait(f"{WRITTEN_WHILE_HIDDEN} records were written while this tab was hidden")
+        first = page.locator("tr.line").first
+        assert f"hidden-{WRITTEN_WHILE_HIDDEN - 1}" in first.inner_text()
+        assert page.locator("tr.line").count() == RECORDS_A_LOOK
+        tab.wait(f"{WRITTEN_WHILE_HIDDEN - RECORDS_A_LOOK} of them are skipped")
+        tab.close()
 
 
 def _wait_for_order(tab: Tab, number: int) -> None:

@@ -163,6 +163,9 @@ def test_a_leader_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEADERS_WITHIN_S", -1)
     with pytest.raises(Refused, match="no leader for t-1"):
         cluster.led_topics(["t"])
+    assert list(cluster.led_topics(["t"], [("t", 0)])) == ["t"]
+    with pytest.raises(Refused, match="no leader for t-1"):
+        cluster.led_topics(["t"], [("t", 0), ("t", 1)])
 
 
 def test_a_coordinator_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,8 @@ export function Live({ topic, q, ...rest }) {
   const [scrolled, setScrolled] = useScrolled();
   const [waiting, setWaiting] = useState(0);
   const [counts, setCounts] = useState({ dropped: 0, trouble: "" });
+  const [gap, setGap] = useState({ written: 0, skipped: 0 });
+  const cursor = useRef("");
   const buffer = useRef(/** @type {Answer.RecordShown[]} */ ([]));
   const isPaused = held || scrolled || open.size > 0;
   const paused = useRef(false);
@@ -32,7 +34,8 @@ export function Live({ topic, q, ...rest }) {
     if (!isPaused) show();
   }, [isPaused]);
   const turn = useCallback((/** @type {string} */ id) => setOpen((ids) => turned(ids, id)), []);
-  const stream = useStream(path("/api/topics/{}/tail", topic, tailOf(q)), (event) => {
+  /** @param {Answer.TailEvent} event */
+  function take(event) {
     let dropped = event.dropped;
     buffer.current.push(...event.records);
     if (buffer.current.length > LIVE_KEPT) {
@@ -43,9 +46,13 @@ export function Live({ topic, q, ...rest }) {
       dropped: before.dropped + dropped,
       trouble: event.waiting ?? "",
     }));
+    if (event.cursor) cursor.current = event.cursor;
+    if (event.resumed !== undefined) setGap({ written: event.resumed, skipped: event.dropped });
     if (paused.current) setWaiting(buffer.current.length);
     else show();
-  });
+  }
+  const tail = path("/api/topics/{}/tail", topic, tailOf(q));
+  const stream = useStream(tail, take, () => ({ cursor: cursor.current }));
   function resume() {
     setHeld(false);
     setOpen(new Set());
@@ -63,6 +70,13 @@ export function Live({ topic, q, ...rest }) {
       !stream.error &&
       html`<${Note} kind="warn">
         Waiting for the cluster; the live view then continues at the next record. ${counts.trouble}
+      <//>`
+    }
+    ${
+      gap.skipped > 0 &&
+      html`<${Note}>
+        ${plural(gap.written, "record")} were written while this tab was hidden or not connected.
+        ${count(gap.skipped)} of them are skipped.
       <//>`
     }
     <${Panel} inside=${false} label="Live" title=${html`<span class="row">

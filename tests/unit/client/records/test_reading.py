@@ -106,11 +106,11 @@ class Away(ScriptedCluster):
 
     away = 0
 
-    def led_topics(self, names: Sequence[str]) -> Any:
+    def led_topics(self, names: Sequence[str], partitions: Any = None) -> Any:
         if self.away:
             self.away -= 1
             raise StartError("no broker answers")
-        return super().led_topics(names)
+        return super().led_topics(names, partitions)
 
 
 def following(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from client.records import reading
-from client.refusals import Refused
+from client.refusals import Leaderless, Refused
 from console.endpoints import BadAsk, Console, Download, NotHere
 from console.messages import exports, tail_endpoint
 from console.messages.endpoints import ENDPOINTS
@@ -181,17 +181,63 @@ def test_a_tail(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     grow(console, 8, 8, 8, 10)
     monkeypatch.setattr(tail_endpoint, "_HEARTBEAT_EVERY_S", 0.0)
     tail: Iterator[Any] = asked(console, "/api/topics/{topic}/tail")
-    assert next(tail) == {"records": [], "dropped": 0}
+    assert next(tail) == {"records": [], "dropped": 0, "cursor": "0:8"}
     assert next(tail) is None
     event = next(tail)
     assert [one["offset"] for one in event["records"]] == [8, 9]
     tail.close()
 
 
+def test_a_tail_goes_on_from_the_cursor_of_a_hidden_tab(console: Console) -> None:
+    grow(console, 10)
+    tail: Iterator[Any] = asked(console, "/api/topics/{topic}/tail", cursor="0:8")
+    event = next(tail)
+    tail.close()
+    assert [one["offset"] for one in event["records"]] == [8, 9]
+    assert (event["resumed"], event["cursor"]) == (2, "0:10")
+    with pytest.raises(BadAsk, match="cursor 8 is not valid"):
+        asked(console, "/api/topics/{topic}/tail", cursor="8")
+
+
+def test_a_tail_that_passes_records_without_a_match_says_how_far_it_is(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grow(console, 3, 3, 10)
+    monkeypatch.setattr(tail_endpoint, "_HEARTBEAT_EVERY_S", 0.0)
+    tail: Iterator[Any] = asked(console, "/api/topics/{topic}/tail", q="nothing")
+    next(tail)
+    assert next(tail) == {"records": [], "dropped": 0, "cursor": "0:10"}
+    tail.close()
+
+
+def test_what_has_a_leader_is_read_and_the_rest_is_named() -> None:
+    def unled(*leaders: int) -> Console:
+        node = ScriptedNode([fetched] * 9)
+        topic = topic_of("t", list(leaders))
+        return OneCluster(ScriptedCluster([topic], {"ListOffsetsRequest": offsets_of}, {1: node}))
+
+    page = asked(unled(1, -1), MESSAGES, order="oldest")
+    assert [one["offset"] for one in page["records"]] == [3, 4, 5, 6, 7, 8, 9]
+    assert page["unled"] == [1]
+    (*_, end) = asked(unled(1, -1), "/api/topics/{topic}/search", q="nine")
+    assert (end["ended"], end["found"]) == ("end", 1)
+    with pytest.raises(Refused, match="no leader for t-1: the file would lack these records"):
+        exported(unled(1, -1))
+    for path, values in ((MESSAGES, {}), (RECORD, {"offset": "4"})):
+        with pytest.raises(Leaderless, match="no leader for t-1"):
+            asked(unled(1, -1), path, partition="1", **values)
+    tail = asked(unled(1, -1), "/api/topics/{topic}/tail")
+    assert next(tail)["cursor"] == "0:10,1:-1"
+    tail.close()
+    tail = asked(unled(-1, -1, -1, -1), "/api/topics/{topic}/tail")
+    assert next(tail)["waiting"] == "no leader for t-0, t-1, t-2 and 1 more"
+    tail.close()
+
+
 def test_a_tail_has_the_records_that_match(console: Console) -> None:
     grow(console, 3, 3, 10)
     tail: Iterator[Any] = asked(console, "/api/topics/{topic}/tail", q="i", parts="value")
-    assert next(tail) == {"records": [], "dropped": 0}
+    assert next(tail)["cursor"] == "0:3"
     assert [one["offset"] for one in next(tail)["records"]] == [5, 8, 9]
     tail.close()
     grow(console, 3, 3, 10)

@@ -9,9 +9,17 @@ import pytest
 
 from broker.config.start_error import StartError
 from client.refusals import Leaderless, Refused
-from console.messages.paging import Found, Windows
+from console.messages.paging import Found, Windows, parse_cursor
 from console.messages.tailing import RETRY_EVERY_S, Tail, TailEvent, follow
 from tests.unit.console.one_console import plain
+
+
+def without_cursor(event: TailEvent | None) -> Any:
+    """Return an event as the page gets it, but for its cursor."""
+    found = plain(event)
+    if found is not None:
+        found.pop("cursor", None)
+    return found
 
 
 class Topic:
@@ -36,12 +44,12 @@ class Topic:
         ]
 
     def look(self, tail: Tail) -> Any:
-        return plain(tail.look(self.ends, self.read))
+        return without_cursor(tail.look(self.ends, self.read))
 
 
 def begun(topic: Topic, *limits: int) -> Tail:
     tail = Tail(*limits)
-    tail.begin(topic.ends)
+    tail.begin(topic.ends, topic.now)
     return tail
 
 
@@ -89,20 +97,28 @@ def test_after_an_election_no_record_is_lost_and_none_comes_twice() -> None:
     pauses: list[float] = []
 
     def looks() -> Iterator[TailEvent | None]:
-        tail.begin(topic.ends)
-        yield tail.look(topic.ends, topic.read) or TailEvent([], 0)
+        tail.begin(topic.ends, topic.now)
+        yield tail.first_look(topic.ends, topic.read)
         while True:
             topic.now = {0: topic.now[0] + 1}
             yield tail.look(topic.ends, topic.read)
 
     events = follow(looks, pauses.append)
-    assert plain(next(events)) == {"records": [], "dropped": 0}
-    assert plain(next(events)) == {"records": [{"at": [0, 5]}], "dropped": 0}
+    assert without_cursor(next(events)) == {"records": [], "dropped": 0}
+    assert without_cursor(next(events)) == {"records": [{"at": [0, 5]}], "dropped": 0}
     topic.errors = [StartError("broker 1 is gone"), Leaderless("no leader for t-0")]
-    assert plain(next(events)) == {"records": [], "dropped": 0, "waiting": "broker 1 is gone"}
-    assert plain(next(events)) == {"records": [], "dropped": 0, "waiting": "no leader for t-0"}
-    assert plain(next(events)) == {"records": [{"at": [0, 6]}], "dropped": 0}
-    assert plain(next(events)) == {"records": [{"at": [0, 7]}], "dropped": 0}
+    assert without_cursor(next(events)) == {
+        "records": [],
+        "dropped": 0,
+        "waiting": "broker 1 is gone",
+    }
+    assert without_cursor(next(events)) == {
+        "records": [],
+        "dropped": 0,
+        "waiting": "no leader for t-0",
+    }
+    assert without_cursor(next(events)) == {"records": [{"at": [0, 6]}], "dropped": 0}
+    assert without_cursor(next(events)) == {"records": [{"at": [0, 7]}], "dropped": 0}
     assert pauses == [RETRY_EVERY_S] * 2
 
 
@@ -113,3 +129,29 @@ def test_a_rejected_request_ends_the_tail() -> None:
 
     with pytest.raises(Refused, match="no topic t"):
         next(follow(looks, lambda _: None))
+
+
+def test_a_tail_goes_on_from_a_cursor_and_counts_what_was_written_meanwhile() -> None:
+    topic = Topic({0: 5, 1: 7})
+    before = begun(topic)
+    first = plain(before.first_look(topic.ends, topic.read))
+    assert first == {"records": [], "dropped": 0, "cursor": "0:5,1:7"}
+    topic.now = {0: 6, 1: 3007}
+    after = Tail(10, cursor=parse_cursor(first["cursor"]))
+    after.begin(topic.ends, topic.now)
+    event = plain(after.first_look(topic.ends, topic.read))
+    assert (event["resumed"], event["dropped"], event["cursor"]) == (3001, 2991, "0:6,1:3007")
+    assert [0, 5] in [one["at"] for one in event["records"]]
+    assert "resumed" not in plain(after.first_look(topic.ends, topic.read))
+
+
+def test_a_partition_without_a_leader_begins_at_its_end_once_it_has_one() -> None:
+    topic = Topic({0: 5})
+    tail = Tail()
+    tail.begin(topic.ends, [0, 1])
+    assert tail.cursor == "0:5,1:-1"
+    for each in (tail, Tail(cursor=parse_cursor(tail.cursor))):
+        topic.now = {0: 5, 1: 900}
+        assert topic.look(each) is None
+        topic.now = {0: 5, 1: 901}
+        assert topic.look(each) == {"records": [{"at": [1, 900]}], "dropped": 0}
