@@ -79,6 +79,7 @@ def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
         limit_concurrency=CONNECTIONS_MAX,
         timeout_graceful_shutdown=_STOP_S,
         server_header=False,
+        proxy_headers=is_behind_proxy(options),
     )
     server = _Server(config)
     raise_descriptor_limit()  # a tab is a connection or more
@@ -121,6 +122,14 @@ def login_of(options: ConsoleOptions) -> tuple[Login, Where]:
         return TokenLogin(token), Where(None, f"log in to the console with {TOKEN_VARIABLE}")
     token = new_token()
     return TokenLogin(token), Where(token, "")
+
+
+def is_behind_proxy(options: ConsoleOptions) -> bool:
+    """Return whether the addresses of clients come from the headers of a proxy on this machine.
+
+    Without a proxy, any local process could send failed logins from made-up addresses.
+    """
+    return options.behind_tls or bool(options.allowed_hosts)
 
 
 def exposure_warning(options: ConsoleOptions) -> str | None:

@@ -11,7 +11,7 @@ import pytest
 from broker.config.start_error import StartError
 from console.login.passwords import add_user
 from console.options import ConsoleOptions
-from console.server import exposure_warning, link, listening_at, login_of, run
+from console.server import exposure_warning, is_behind_proxy, link, listening_at, login_of, run
 from tests.tools.ports import free_port
 
 
@@ -73,6 +73,16 @@ def test_a_console_that_others_can_reach_without_tls_warns(
 ) -> None:
     warning = exposure_warning(ConsoleOptions("b", **options))
     assert (warning is None) if words is None else (words in str(warning))
+
+
+@pytest.mark.parametrize(
+    ("options", "is_behind"),
+    [({}, False), ({"behind_tls": True}, True), ({"allowed_hosts": ("console.example",)}, True)],
+)
+def test_headers_of_a_proxy_count_only_if_the_options_name_one(
+    options: dict[str, Any], is_behind: bool
+) -> None:
+    assert is_behind_proxy(ConsoleOptions("b", **options)) == is_behind
 
 
 def test_a_port_that_is_taken_is_told() -> None:
