@@ -28,12 +28,14 @@ def status_of(
     advises_start: bool = True,
 ) -> ClusterStatus:
     """Ask the nodes in order, and return the status from the first that answers. Raises StartError
-    if none does; with `advises_start`, the error may say how to start a broker.
+    if none does; with `advises_start`, the error may say how to start a broker. The cause of the
+    error is the StatusRefused of a node that answered, if there is one.
 
     Without a quorum, each broker that is not fenced is tried, to find which ones take connections.
     """
     unanswered = Unanswered(timeout_s, guard, advises_start=advises_start)
     verdict = "no broker answers"
+    refused: StatusRefused | None = None
     for host, port in addresses:
         try:
             with BlockingClient(host, port, timeout_s, guard=guard) as client:
@@ -41,10 +43,10 @@ def status_of(
         except (OSError, ProtocolError, StatusRefused) as error:
             unanswered.add((host, port), error)
             if isinstance(error, StatusRefused):
-                verdict = "no broker tells the cluster's state"
+                verdict, refused = "no broker tells the cluster's state", error
         else:
             return status if status.quorum is not None else _with_reachability(status)
-    raise unanswered.error(verdict)
+    raise unanswered.error(verdict) from refused
 
 
 def _with_reachability(status: ClusterStatus) -> ClusterStatus:

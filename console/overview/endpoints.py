@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from client.cluster_status import ClusterStatus
+from broker.config.start_error import StartError
+from client.cluster_status import ClusterStatus, StatusRefused
 from client.connection import command_guard
+from client.refusals import Refused
 from client.status import status_of
 from client.status_report import verdict
 from console.endpoints import Ask, Console, get
@@ -43,9 +45,15 @@ class ClusterHealth:
 
 
 def _health(console: Console, _ask: Ask) -> ClusterHealth:
-    """Return the health of the cluster. Raises StartError if no broker answers."""
+    """Return the health of the cluster. Raises StartError if no broker answers, and Refused if this
+    login may not see it."""
     guard = command_guard(console.options.command_config)
-    return shown(status_of(console.addresses(), guard=guard, advises_start=False))
+    try:
+        return shown(status_of(console.addresses(), guard=guard, advises_start=False))
+    except StartError as error:
+        if isinstance(error.__cause__, StatusRefused):
+            raise Refused(f"the cluster's health is not known: {error.__cause__}") from error
+        raise
 
 
 def shown(status: ClusterStatus) -> ClusterHealth:

@@ -28,7 +28,7 @@ class _Point(NamedTuple):
     at: float
     records: float | None
     bytes: float | None
-    by_topic: dict[str, float]
+    by_topic: dict[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,11 @@ class LiveRates:
         if is_first:
             return _Point(at, None, None, {})
         own = self._own()
-        of_bytes = [topic.bytes_per_s for topic in own if topic.bytes_per_s is not None]
         return _Point(
             at,
-            sum(topic.records_per_s or 0.0 for topic in own),
-            sum(of_bytes) if of_bytes or not own else None,
-            {topic.topic: topic.records_per_s or 0.0 for topic in own[: 3 * BUSIEST]},
+            _known_sum([topic.records_per_s for topic in own]),
+            _known_sum([topic.bytes_per_s for topic in own]),
+            {topic.topic: topic.records_per_s for topic in own[: 3 * BUSIEST]},
         )
 
     def _own(self) -> list[TopicRate]:
@@ -175,6 +174,12 @@ class LiveRates:
         """Return the rate of a topic at each of the last 60 samples."""
         last = list(self._points)[-60:]
         return [None if point.records is None else point.by_topic.get(topic, 0.0) for point in last]
+
+
+def _known_sum(rates: list[float | None]) -> float | None:
+    """Return the sum of the rates that are known; None if there are rates, but none is known."""
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) if known or not rates else None
 
 
 def _late_group(rate: GroupRate) -> LateGroup:

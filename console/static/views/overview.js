@@ -38,10 +38,10 @@ export function Overview() {
     ${health.loading && html`<${Waiting} />`}
     ${health.data && !health.error && html`<${Health} data=${health.data} />`}
     <${Tiles}>
-      <${Tile} label="Records written" value=${rate(found?.records_per_s)} unit="/s"
-          below=${found ? `${count(found.records)} in all topics` : ""} />
+      <${Tile} label="Records written" ...${perSecond(found?.records_per_s, rate)}
+          below=${found ? `${count(found.records)} in ${ofTopics(found)}` : ""} />
       <${Tile} label="Bytes written"
-          value=${bytes(found?.bytes_per_s)} unit="/s"
+          ...${perSecond(found?.bytes_per_s, bytes)}
           below=${found ? sizeOf(found.bytes) : ""} />
       <${Tile} label="Topics" value=${count(health.data?.topics)}
           below=${health.data ? plural(health.data.partitions, "partition") : ""} />
@@ -63,6 +63,23 @@ export function Overview() {
     }
     ${health.data && !health.error && html`<${Brokers} data=${health.data} />`}
   <//>`;
+}
+
+/** @param {Answer.LiveOverview} found */
+function ofTopics(found) {
+  return found.hides_groups ? "the topics that this login may describe" : "all topics";
+}
+
+/**
+ * The value and the unit of a tile with a rate; a rate that is not known has no unit.
+ *
+ * @param {number | null | undefined} value
+ * @param {(value: number) => string} show
+ */
+function perSecond(value, show) {
+  return value === null || value === undefined
+    ? { value: "–" }
+    : { value: show(value), unit: "/s" };
 }
 
 /** @param {number | null} size */

@@ -148,8 +148,9 @@ function Figures({ data, recordsRate, bytesRate }) {
         below=${
           size === null ? "not known to this login" : `${bytes(sizeOfAll)} in all replicas`
         } />
-    <${Tile} label="Write rate" value=${rate(recordsRate)} unit="records/s"
-        below="${bytes(bytesRate)}/s" />
+    <${Tile} label="Write rate" value=${rate(recordsRate)}
+        unit=${recordsRate === null ? "" : "records/s"}
+        below=${bytesRate === null ? "bytes per second not known" : `${bytes(bytesRate)}/s`} />
     <${Tile} label="Partitions" value=${count(data.partitions.length)} below=${health} />
   <//>`;
 }

@@ -11,7 +11,7 @@ from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import ApiNotServed
 from broker.security.client_guard import ClientGuard
 from client import status as module
-from client.cluster_status import BrokerState, ClusterStatus
+from client.cluster_status import BrokerState, ClusterStatus, StatusRefused
 from client.status import status_of
 from client.status_report import report
 
@@ -74,3 +74,15 @@ def test_the_first_node_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch) -
     assert answers == [None], "an API that is not served is no answer, and no failure"
     with pytest.raises(StartError, match=r"no broker answers \(a:1: Connection refused; c:2: "):
         status_of([("a", 1), ("c", 2)])
+
+
+def test_the_cause_is_the_node_that_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BlockingClient", Client)
+
+    def refuse(_: object) -> ClusterStatus:
+        raise StatusRefused("no right")
+
+    monkeypatch.setattr(module, "fetch_status", refuse)
+    with pytest.raises(StartError, match="no broker tells the cluster's state") as error:
+        status_of([("b", 10), ("a", 1)])
+    assert isinstance(error.value.__cause__, StatusRefused)

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from client.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
-from console.overview.endpoints import shown
-from tests.unit.console.one_console import plain
+import pytest
+
+from broker.config.start_error import StartError
+from client.cluster_status import (
+    BrokerState,
+    ClusterStatus,
+    PartitionState,
+    QuorumState,
+    StatusRefused,
+)
+from client.refusals import Refused
+from console.overview import endpoints
+from console.overview.endpoints import ENDPOINTS, shown
+from tests.unit.client.scripted import ScriptedCluster
+from tests.unit.console.one_console import OneCluster, answer_of, ask, plain
 
 HEALTHY = ClusterStatus(
     "abc",
@@ -44,3 +56,21 @@ def test_one_that_is_not() -> None:
     assert "1 partition offline" in found["verdict"]
     assert [one["alive"] for one in found["brokers"]] == [False, False]
     assert (found["offline"], found["under_replicated"], found["controller"]) == (1, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind", "text"),
+    [
+        (StatusRefused("no right"), Refused, "the cluster's health is not known: no right"),
+        (None, StartError, "no broker answers"),
+    ],
+)
+def test_a_login_without_the_right_is_no_cluster_that_does_not_answer(
+    cause: Exception | None, kind: type[Exception], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_args: object, **_options: object) -> ClusterStatus:
+        raise StartError("no broker answers") from cause
+
+    monkeypatch.setattr(endpoints, "status_of", refused)
+    with pytest.raises(kind, match=text):
+        answer_of(ENDPOINTS, "/api/overview")(OneCluster(ScriptedCluster()), ask())

@@ -66,3 +66,11 @@ def test_charts_cover_the_last_ten_minutes() -> None:
     for moment in range(0, 1200, 10):
         rates.add(sample(float(moment), moment), float(moment), ())
     assert plain(rates.shown())["points"]["at"] == [float(at) for at in range(600, 1200, 10)]
+
+
+def test_the_rate_of_topics_that_the_sample_before_did_not_have_is_not_zero() -> None:
+    rates = LiveRates()
+    rates.add(sample(5.0, 10, topics=0), 1000.0, {"__own"})
+    rates.add(sample(7.0, 30), 1002.0, {"__own"})
+    shown = plain(rates.shown())
+    assert (shown["records_per_s"], shown["bytes_per_s"]) == (None, None)
