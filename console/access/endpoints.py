@@ -17,6 +17,7 @@ from client.cluster import ClusterClient
 from client.configs.quotas import ListedQuota, alter, as_text
 from client.configs.quotas import listed as quotas_of
 from client.refusals import Refused, why
+from console.access import rights_endpoint
 from console.access.forms import AccessChoices, acl_of, choices, password_of, quota_of, user_of
 from console.endpoints import Ask, Console, get, post
 from protocol.api_keys import ApiKey
@@ -208,4 +209,5 @@ ENDPOINTS = (
     post("/api/access/acls", _add_acl),
     post("/api/access/acls/remove", _remove_acl),
     post("/api/access/quotas", _set_quotas),
+    *rights_endpoint.ENDPOINTS,
 )

@@ -13,7 +13,7 @@ declare namespace Answer {
     partitions: WaitingPartition[];
   }
 
-  /** An aborted transaction, an entry of a `.txnindex`. */
+  /** Of a .txnindex. */
   interface AbortedTransaction {
     producerId: number;
     firstOffset: number;
@@ -21,12 +21,12 @@ declare namespace Answer {
     lastStableOffset: number;
   }
 
-  /** The aborted transactions that end in a segment; None if the `.txnindex` is damaged. */
+  /** The aborted transactions that end in a segment; None: the file is damaged. */
   interface AbortedTransactions {
     aborted: AbortedTransaction[] | null;
   }
 
-  /** The console's own options that the page uses; `local` are the folders of `--data`. */
+  /** What the page needs to know of the console itself. */
   interface About {
     bootstrap: string;
     writes: boolean;
@@ -59,8 +59,7 @@ declare namespace Answer {
     of: number;
   }
 
-  /** A batch with a page of its records. `packed` is its size in the file, `unpacked` the size of
-   * its decompressed body. */
+  /** A batch with a page of its records; `packed`: its bytes in the file. */
   interface BatchOpened {
     batch: BatchShown;
     packed: number;
@@ -72,7 +71,7 @@ declare namespace Answer {
     unpacked: number;
   }
 
-  /** A batch, with no more than indexes contain: this needs no right to read the topic. */
+  /** No more of a batch than an index tells, so that it takes no right to read. */
   interface BatchPlace {
     position: number;
     size: number;
@@ -81,22 +80,21 @@ declare namespace Answer {
     maxTimestamp: number;
   }
 
-  /** A record of a batch; `start` is its position in the decompressed body. `headersCount` counts
-   * all headers, `headers` has the first ones. */
+  /** A record of a batch; `start` is its place in the unpacked records. */
   interface BatchRecord {
     number: number;
     start: number;
     size: number;
     offset: number;
     timestamp: number;
-    headers: ([Content | null, Content | null])[];
+    headers: ([Meant | null, Meant | null])[];
     headersCount: number;
-    key: Content | null;
-    value: Content | null;
+    key: Meant | null;
+    value: Meant | null;
     control?: ControlShown;
   }
 
-  /** A batch's header in the words of `ottla dump-log`; `isvalid` is None for an unchecked CRC. */
+  /** A batch's header, as `ottla dump-log` names it; `isvalid` None: nobody looked at its CRC. */
   interface BatchShown {
     baseOffset: number;
     lastOffset: number;
@@ -119,7 +117,7 @@ declare namespace Answer {
     timestampType: "CreateTime" | "LogAppendTime";
   }
 
-  /** A page of batches from byte `at` on, with the places of the next and previous page. */
+  /** A page of batches from byte `at` on, and where the ones beside it begin. */
   interface BatchesPage {
     batches: BatchShown[];
     at: number;
@@ -129,7 +127,7 @@ declare namespace Answer {
     size?: number;
   }
 
-  /** A part of an attributes field: the numbers of its bits, of which 0 is the lowest. */
+  /** Some bits of a field, the lowest is 0. */
   interface BitsShown {
     bits: string;
     name: string;
@@ -159,8 +157,7 @@ declare namespace Answer {
     spark: (number | null)[];
   }
 
-  /** The bytes of a batch's header or of a record, from byte `from` on, with their fields. `at` is
-   * the position in the file, or in the decompressed body if `inUnpacked` is set. */
+  /** Bytes of a batch's header or of a record, from byte `from` on, and what each is. */
   interface BytesNamed {
     what: "header" | "record";
     at: number;
@@ -183,7 +180,7 @@ declare namespace Answer {
     cut?: boolean;
   }
 
-  /** The number of records in each run of `width` offsets. */
+  /** How many records are in each run of `width` offsets. */
   interface Cells {
     width: number;
     records: number[];
@@ -224,7 +221,7 @@ declare namespace Answer {
     committed: number;
   }
 
-  /** The progress of compaction in a log; the limits are those of its configs. */
+  /** How far a compacted log is cleaned. */
   interface CompactionShown {
     firstDirty: number;
     wasCleaned: boolean;
@@ -283,19 +280,7 @@ declare namespace Answer {
     rows: ConfigRow[];
   }
 
-  /** A preview of a key, value or header: one of `json`, `words`, `text`, else `base64`. `json` and
-   * `words` come from a decoder. `size` counts the bytes, or the characters of a decoded value;
-   * some `words` have none. `cut` says that the content is longer. */
-  interface Content {
-    size?: number;
-    cut?: boolean;
-    text?: string;
-    base64?: string;
-    words?: string;
-    json?: any;
-  }
-
-  /** The fields of a control record, or its damage. */
+  /** What a control record says. */
   interface ControlShown {
     endTxnMarker?: string;
     coordinatorEpoch?: number;
@@ -303,7 +288,7 @@ declare namespace Answer {
     damaged?: string;
   }
 
-  /** A producer snapshot that cannot be read, with the reason. */
+  /** A snapshot that cannot be read. */
   interface DamagedSnapshot {
     damage: string;
   }
@@ -322,7 +307,7 @@ declare namespace Answer {
     rows: CommittedPartition[];
   }
 
-  /** The density of an offset index; `share` is its size relative to the segment's. */
+  /** How close the entries of the offset index lie. */
   interface Density {
     entries: number;
     perMiB: number;
@@ -330,7 +315,7 @@ declare namespace Answer {
     share: number;
   }
 
-  /** A log directory on this machine; addresses name it by `key`. */
+  /** A log directory on this machine. */
   interface DirectoryShown {
     key: string;
     path: string;
@@ -342,7 +327,7 @@ declare namespace Answer {
     done: string;
   }
 
-  /** A leader epoch and its first offset. */
+  /** A leader's epoch, and its first offset. */
   interface EpochStart {
     epoch: number;
     start: number;
@@ -359,9 +344,8 @@ declare namespace Answer {
     error?: string;
   }
 
-  /** The deletion of a segment by retention: the reason `why`, and the time. `at` is None if the
-   * segment stays or the time is unknown. `waitsFor` is the base offset of an older segment that
-   * must go first. `grows` is the growth of the log after which the segment goes by size. */
+  /** What becomes of a segment: when, or when the log has grown by so much, and what it waits for.
+   * */
   interface FateShown {
     why: string;
     at: number | null;
@@ -370,8 +354,7 @@ declare namespace Answer {
     grows: number | null;
   }
 
-  /** A feature: its finalized level, and the lowest and highest level that a broker supports.
-   * `called` is the name of the level, such as 4.0-IV3, if it has one. */
+  /** A feature: its level, and the least and most that the asked broker can do. */
   interface Feature {
     name: string;
     level: number;
@@ -380,14 +363,13 @@ declare namespace Answer {
     most: number | null;
   }
 
-  /** The features of the cluster by name, finalized at the metadata offset `epoch`. */
+  /** What the cluster has agreed on. */
   interface Features {
     epoch: number | null;
     rows: Feature[];
   }
 
-  /** A field: the bytes from `start` up to but without `end`. `value` is a text for a number that
-   * JavaScript cannot represent. `zigzag` is the number in a varint before decoding. */
+  /** Bytes `start` to before `end`; a number that a browser cannot keep is its digits. */
   interface FieldShown {
     name: string;
     type: string;
@@ -402,19 +384,19 @@ declare namespace Answer {
     hidden?: boolean;
   }
 
-  /** An event of the stream while no broker answers. */
+  /** No broker answers just now. */
   interface FlowFailed {
     error: string;
   }
 
-  /** New traces and followers' copies in the form of the brokers, and the state of each node. */
+  /** What the nodes tell that is new: traces and followers' copies as brokers write them. */
   interface FlowNews {
     nodes: TracingNode[];
     traces: Record<string, any>[];
     copies: Record<string, any>[];
   }
 
-  /** The local nodes and the topics of the page. `why` is the reason if `nodes` is empty. */
+  /** Which nodes may tell something; `why` there are none. */
   interface FlowStart {
     why: string | null;
     nodes: number[];
@@ -422,7 +404,7 @@ declare namespace Answer {
     topics: FlowTopic[];
   }
 
-  /** A topic to which the page can send a test record; `replicas` is its replication factor. */
+  /** A topic that a record may be sent to. */
   interface FlowTopic {
     name: string;
     partitions: number;
@@ -534,7 +516,7 @@ declare namespace Answer {
     end: number;
   }
 
-  /** Entries of an index from number `first` on; `room` is the number that fits. */
+  /** Entries of an index from number `first` on. */
   interface IndexPage {
     entries: [number, number, number][];
     first: number;
@@ -543,7 +525,7 @@ declare namespace Answer {
     entryBytes: number;
   }
 
-  /** An index: its entries, the entries that fit, and its last entry, -1 for none. */
+  /** An index: what it holds, and has room for; -1 where it has no last entry. */
   interface IndexShown {
     size: number;
     entries: number;
@@ -591,9 +573,12 @@ declare namespace Answer {
     topics: Record<string, [number, number | null, number | null, number | null]>;
   }
 
-  /** The steps of a look-up of an offset or a time. The scan begins at byte `start` and skips
-   * `passedCount` batches. `exact` says whether `batch` covers the offset. `passed` has the first
-   * of the skipped batches. */
+  /** The names of the operations; None if the cluster does not report them. */
+  interface LoginOperations {
+    operations: string[] | null;
+  }
+
+  /** The steps of a look-up of an offset or a time. */
   interface LookUpShown {
     ofTime: ProbeShown | null;
     ofOffset: ProbeShown;
@@ -614,7 +599,7 @@ declare namespace Answer {
     replicas: number;
   }
 
-  /** A broker. Host, port and rack are None if it is down; a broker without a rack has none. */
+  /** A broker; of one that is away, its number is all that is known. */
   interface MapBroker {
     id: number;
     alive: boolean;
@@ -623,8 +608,7 @@ declare namespace Answer {
     rack: string | null;
   }
 
-  /** The numbers of topics, partitions, and partitions with each trouble. `under_min_isr` is None
-   * if the login may not see `min.insync.replicas`. */
+  /** How many partitions lack something; None: the login may not see it. */
   interface MapCounts {
     topics: number;
     partitions: number;
@@ -634,12 +618,12 @@ declare namespace Answer {
     not_preferred: number;
   }
 
-  /** An event of the stream while no broker answers. */
+  /** No broker answers just now. */
   interface MapFailed {
     error: string;
   }
 
-  /** An event of the stream. `everything`: it has all partitions, else only the changed ones. */
+  /** All partitions, or those that changed. */
   interface MapNews {
     number: number;
     everything: boolean;
@@ -651,12 +635,12 @@ declare namespace Answer {
     events: [number, number, string, string][];
   }
 
-  /** The event that ends a time without answers if the map did not change meanwhile. */
+  /** A broker answers again, and nothing has changed. */
   interface MapWell {
     well: boolean;
   }
 
-  /** The offsets that a log has from its checkpoints, None without one, and its end. */
+  /** Offsets that mean something for the whole log; None: no checkpoint knows it. */
   interface MarksShown {
     logStart: number;
     highWatermark: number | null;
@@ -666,7 +650,17 @@ declare namespace Answer {
     logEndIsKnown: boolean;
   }
 
-  /** A metadata record: its type in Kafka's words, and its fields, or a text instead of them. */
+  /** A key or value: JSON, words or text where it is that, else base64; `cut`: there is more. */
+  interface Meant {
+    size?: number;
+    cut?: boolean;
+    text?: string;
+    base64?: string;
+    words?: string;
+    json?: any;
+  }
+
+  /** A record: `type` as Kafka names it, and its fields, or the words that stand for them. */
   interface MetadataRecord {
     offset: number;
     epoch: number;
@@ -676,9 +670,7 @@ declare namespace Answer {
     data: any;
   }
 
-  /** An event of the stream of metadata records, the oldest first. The first event has `source`,
-   * the place that the records come from. A later event has `moved` when this place has changed.
-   * `absent` is the reason if there are no records to show. */
+  /** The newest records, first; where they come from, first and where that has changed. */
   interface MetadataRecords {
     records?: MetadataRecord[];
     source?: string;
@@ -714,8 +706,7 @@ declare namespace Answer {
     denied: boolean;
   }
 
-  /** A partition in the log directory `dir`, and all local directories that have it. `left_out` is
-   * the number of older segments that are not in `segments`. */
+  /** One partition in the directory `dir`, and the directories that have it. */
   interface PartitionShown {
     topic: string;
     partition: number;
@@ -761,7 +752,7 @@ declare namespace Answer {
     segments?: number;
   }
 
-  /** The look-up of `key` in an index: its entry, the neighbours, and the most comparisons. */
+  /** A look into an index: the entry that was found, and those around it. */
   interface ProbeShown {
     key: number;
     entry: [number, number, number] | null;
@@ -783,7 +774,7 @@ declare namespace Answer {
     transactional_id: string | null;
   }
 
-  /** The state of the metadata quorum, as its leader reports it; `leader` is -1 in an election. */
+  /** The quorum, as its leader tells it. */
   interface Quorum {
     leader: number;
     epoch: number;
@@ -792,8 +783,7 @@ declare namespace Answer {
     observers: QuorumReplica[];
   }
 
-  /** An epoch of the quorum. `start` is its first offset, `time_ms` its start in ms since 1970.
-   * `leader` and `time_ms` are None if the epoch's first record is no longer in the log. */
+  /** An epoch of the quorum; who led it and since when is unknown if the record is gone. */
   interface QuorumEpoch {
     epoch: number;
     start: number;
@@ -801,17 +791,14 @@ declare namespace Answer {
     time_ms: number | null;
   }
 
-  /** The epochs of the metadata log on this machine, the newest first. `folder` is the folder of
-   * the log; without one, `absent` is the reason. */
+  /** The epochs that a log on this machine knows, the newest first; or why there is none. */
   interface QuorumEpochs {
     rows: QuorumEpoch[];
     folder?: string;
     absent?: string;
   }
 
-  /** A voter or observer of the quorum, as its leader reports it. None is an unknown value. `end`
-   * is its log end offset, `lag` the records that it lacks. `behind_ms` and `fetched_ms` are the
-   * times since it last caught up and last fetched, by the leader's clock. */
+  /** A voter or observer, as the leader's clock has it; None: not known. */
   interface QuorumReplica {
     id: number;
     directory: string | null;
@@ -824,7 +811,7 @@ declare namespace Answer {
     addresses: string[];
   }
 
-  /** The features, and the quorum; `absent` is the reason if the quorum cannot be shown. */
+  /** Voters, observers, features; why there is no quorum to be seen. */
   interface QuorumShown {
     features: Features;
     quorum?: Quorum;
@@ -915,8 +902,7 @@ declare namespace Answer {
     bytes: number;
   }
 
-  /** The configs of retention and compaction, each with (value, source). `why` is the reason if
-   * they are unknown. `checkInterval` and `deleteDelay` are in ms. */
+  /** By which configs a log is kept, each with its value and source; `why` they are not known. */
   interface RulesShown {
     why: string | null;
     configs: Record<string, [string, string]>;
@@ -926,9 +912,7 @@ declare namespace Answer {
     delete: boolean;
   }
 
-  /** The counts of a scan of headers up to byte `position`. `codecs` has (batches, bytes) of each
-   * codec, `epochs` (leader epoch, first offset), and `horizons` the earliest and latest delete
-   * horizon. `tombstones` is None if they are not counted. */
+  /** What a scan of headers has counted so far; `codecs`: batches and bytes of each. */
   interface ScanShown {
     position: number;
     isWhole: boolean;
@@ -966,8 +950,7 @@ declare namespace Answer {
     decodes?: boolean;
   }
 
-  /** A segment with its files, indexes and counts. `size` counts the batches, `fileSize`
-   * preallocated space too. `files` has the sizes by suffix. */
+  /** A segment's bar, and what stands beside it; `size` leaves out room that is not used. */
   interface SegmentShown {
     base: number;
     name: string;
@@ -987,9 +970,7 @@ declare namespace Answer {
     fate: FateShown | null;
   }
 
-  /** The place of the record, the leader of its partition, and whether the consumer read it.
-   * `offset` is the end of the log before the write: another producer may have taken it meanwhile.
-   * */
+  /** Where it lies, who leads there, and whether the consumer was given something. */
   interface SentRecord {
     topic: string;
     partition: number;
@@ -998,13 +979,13 @@ declare namespace Answer {
     consumed: boolean;
   }
 
-  /** A producer snapshot: the first of its `count` producers. */
+  /** The first of `count` producers. */
   interface Snapshot {
     producers: SnapshotProducer[];
     count: number;
   }
 
-  /** The state of a producer in a producer snapshot. */
+  /** What a broker knew of a producer. */
   interface SnapshotProducer {
     producerId: number;
     producerEpoch: number;
@@ -1089,7 +1070,7 @@ declare namespace Answer {
     denied: boolean;
   }
 
-  /** A node with a local log directory. `why` is the reason if it sends no traces, else None. */
+  /** A node whose log directory is here; `why` it tells nothing. */
   interface TracingNode {
     node: number;
     why: string | null;
@@ -1168,6 +1149,7 @@ declare namespace Answer {
     "/api/group/lag": GroupLag;
     "/api/groups": GroupList;
     "/api/live-topics": LiveTopics;
+    "/api/operations": LoginOperations;
     "/api/overview": ClusterHealth;
     "/api/overview/live": LiveOverview;
     "/api/quorum": QuorumShown;

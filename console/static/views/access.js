@@ -18,6 +18,7 @@ import {
   count,
   Time,
 } from "../parts/index.js";
+import { useDenied } from "../rights.js";
 import { NewAcl, NewQuota, NewUser } from "./access_forms.js";
 
 const NO_ACL =
@@ -34,7 +35,8 @@ export function Access({ about }) {
     setDialog(null);
     again();
   }
-  const shared = { writes: about.writes, onOpen: setDialog };
+  const deniedOf = useDenied(about.writes, "cluster");
+  const shared = { writes: about.writes, onOpen: setDialog, noChange: deniedOf("ALTER") };
   return html`<${Page} title="Users and ACLs"
       about="SCRAM users, ACLs, quotas and delegation tokens."
       actions=${html`<${SearchBox} label="Find a user or a topic" value=${word}
@@ -50,7 +52,7 @@ export function Access({ about }) {
         <${Part} ...${shared} title="SCRAM users" part=${data.users} columns=${USERS}
             none="No SCRAM users" add="user" what="Add a user…"
             remove=${removeUser} />
-        <${Part} ...${shared} title="Quotas" part=${data.quotas} columns=${QUOTAS}
+        <${Part} ...${shared} noChange=${deniedOf("ALTER_CONFIGS")} title="Quotas" part=${data.quotas} columns=${QUOTAS}
             none="No quotas: clients are not limited" add="quota" what="Set a quota…"
             remove=${removeQuota} />
         <${Part} ...${shared} title="Delegation tokens" part=${data.tokens} columns=${TOKENS}
@@ -87,10 +89,10 @@ export function Access({ about }) {
 /**
  * @param {{
  *   title: string, part: any, columns: any, none: any, add: any, what: any, remove: any,
- *   writes: boolean, onOpen: Call,
+ *   writes: boolean, noChange: string | undefined, onOpen: Call,
  * }} props
  */
-function Part({ title, part, columns, none, add, what, remove, writes, onOpen }) {
+function Part({ title, part, columns, none, add, what, remove, writes, noChange, onOpen }) {
   const canChange = writes && !part.absent;
   const shown =
     canChange && remove
@@ -101,7 +103,8 @@ function Part({ title, part, columns, none, add, what, remove, writes, onOpen })
             label: "Remove",
             show: (row) =>
               html`<div class="right">
-                <${Button} kind="plain" onClick=${() => onOpen(remove(row))}>Remove…<//>
+                <${Button} kind="plain" disabled=${Boolean(noChange)} title=${noChange}
+                    onClick=${() => onOpen(remove(row))}>Remove…<//>
               </div>`,
           },
         ]
@@ -113,7 +116,12 @@ function Part({ title, part, columns, none, add, what, remove, writes, onOpen })
         ${part.count === part.of ? count(part.of) : `${count(part.count)} of ${count(part.of)}`}
       </span>`
     }
-    ${canChange && add && html`<${Button} onClick=${() => onOpen({ kind: add })}>${what}<//>`}
+    ${
+      canChange &&
+      add &&
+      html`<${Button} disabled=${Boolean(noChange)} title=${noChange}
+          onClick=${() => onOpen({ kind: add })}>${what}<//>`
+    }
   `}>
     ${
       part.absent

@@ -19,6 +19,7 @@ import {
   Text,
   Waiting,
 } from "../parts/index.js";
+import { useDenied } from "../rights.js";
 import { Edit } from "./config_edit.js";
 import { inWords } from "./config_words.js";
 
@@ -111,6 +112,9 @@ function Names({ q, kind, names, name }) {
  */
 function Resource({ kind, name, word, changed, writes, onAll }) {
   const { data, error, again } = useGet(path("/api/configs", { kind, name }));
+  const isTopic = kind === "topic";
+  const deniedOf = useDenied(writes && kind !== "group", isTopic ? "topic" : "cluster", name);
+  const noChange = deniedOf("ALTER_CONFIGS");
   const [edited, setEdited] = useState(null);
   const rows = useMemo(() => chosen(data?.rows ?? [], word, changed), [data, word, changed]);
   if (error) return html`<${ErrorLine} error=${error} onAgain=${again} />`;
@@ -125,7 +129,8 @@ function Resource({ kind, name, word, changed, writes, onAll }) {
           }
           ${
             canAdd &&
-            html`<${Button} onClick=${() => setEdited({ key: "", value: "", isNew: true })}>
+            html`<${Button} disabled=${Boolean(noChange)} title=${noChange}
+                onClick=${() => setEdited({ key: "", value: "", isNew: true })}>
               Set a config…
             <//>`
           }
@@ -139,7 +144,7 @@ function Resource({ kind, name, word, changed, writes, onAll }) {
               ${rows.map(
                 (one) =>
                   html`<${Row} key=${one.key} one=${one} kind=${kind} writes=${writes}
-                      onEdit=${() => setEdited(one)} />`,
+                      noChange=${noChange} onEdit=${() => setEdited(one)} />`,
               )}
             </ul>`
       }
@@ -169,8 +174,12 @@ function chosen(rows, word, changed) {
   );
 }
 
-/** @param {{ one: any, kind: string, writes: boolean, onEdit: Call }} props */
-function Row({ one, kind, writes, onEdit }) {
+/**
+ * @param {{
+ *   one: any, kind: string, writes: boolean, noChange: string | undefined, onEdit: Call,
+ * }} props
+ */
+function Row({ one, kind, writes, noChange, onEdit }) {
   const below = one.synonyms.filter(
     (each, at) => at > 0 || each.source !== one.source || each.key !== one.key,
   );
@@ -189,7 +198,8 @@ function Row({ one, kind, writes, onEdit }) {
       ${one.read_only && html`<span class="quiet">read only</span>`}
       ${
         canEdit &&
-        html`<${Button} kind="plain" label=${`Change ${one.key}`} onClick=${onEdit}>Change…<//>`
+        html`<${Button} kind="plain" label=${`Change ${one.key}`} disabled=${Boolean(noChange)}
+            title=${noChange} onClick=${onEdit}>Change…<//>`
       }
     </div>
     ${

@@ -1,6 +1,7 @@
 // @ts-check
 // The texts of a group's page and of its row: lag, commits, members, rights.
 
+import { denied } from "../rights.js";
 import { count, plural } from "../parts/words.js";
 
 /**
@@ -50,10 +51,8 @@ export function chartNote(data) {
  */
 export function whyNot(data, operation) {
   if (data.unserved) return `Not possible here: ${data.unserved}`;
-  if (data.operations && !data.operations.includes(operation)) {
-    const name = operation[0] + operation.slice(1).toLowerCase();
-    return `The console's login needs ${name} on this group`;
-  }
+  const why = denied(data.operations, operation, "group");
+  if (why) return why;
   if (data.members.length) return "The group has active members: stop them first";
   return undefined;
 }

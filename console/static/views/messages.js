@@ -6,6 +6,7 @@ import { goTo, useAddressSet } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
 import { Button, count, ErrorLine, Note, Page, Panel, Tabs } from "../parts/index.js";
+import { useDenied } from "../rights.js";
 import { Produce } from "./produce.js";
 import { topicTabs } from "./topic.js";
 import { formOf, queryOf } from "./messages/query.js";
@@ -38,6 +39,7 @@ export function Messages({ params, about }) {
   const [again, setAgain] = useState(undefined);
   const [written, setWritten] = useState(null);
   const ends = useGet(path("/api/topics/{}/messages", topic, { count: 1 }));
+  const noWrite = useDenied(about.writes, "topic", topic)("WRITE");
   const leftOut = unreadPartitions(ends.data);
   const partitions = [
     ...(ends.data?.partitions ?? []).map((one) => one.partition),
@@ -65,7 +67,9 @@ export function Messages({ params, about }) {
     written,
   };
   return html`<${Page} title=${topic} crumbs=${[["Topics", links.topics()]]} actions=${[
-    about.writes && html`<${Button} onClick=${() => setAgain(null)}>Write a record<//>`,
+    about.writes &&
+      html`<${Button} disabled=${Boolean(noWrite)} title=${noWrite}
+          onClick=${() => setAgain(null)}>Write a record<//>`,
     html`<${Button} pressed=${Boolean(q.live)} onClick=${() => go({ live: !q.live })}>
       ${q.live ? "Stop live view" : "Watch live"}
     <//>`,

@@ -12,8 +12,6 @@ import {
   bytes,
   Confirm,
   count,
-  lagOf,
-  Empty,
   ErrorLine,
   Field,
   Note,
@@ -22,12 +20,13 @@ import {
   rate,
   Table,
   Tabs,
-  Text,
   Tile,
   Tiles,
   Waiting,
 } from "../parts/index.js";
+import { denied } from "../rights.js";
 import { Configs } from "./topic_configs.js";
+import { Readers } from "./topic_readers.js";
 import { WaitingNote } from "./transactions/waiting.js";
 
 /**
@@ -51,7 +50,7 @@ export function Topic({ params, about }) {
   const [, , recordsRate = null, bytesRate = null] = live.data?.topics[topic] ?? [];
   const close = () => setDialog(null);
   const change = (name, form, operation) => {
-    const why = denied(one.data, operation);
+    const why = denied(one.data?.operations, operation, "topic");
     return html`<${Button} kind=${name === "delete" ? "danger" : ""} disabled=${Boolean(why)}
         title=${why} onClick=${() => setDialog(name)}>
       ${form}
@@ -75,7 +74,8 @@ export function Topic({ params, about }) {
         <${Figures} data=${one.data} recordsRate=${recordsRate} bytesRate=${bytesRate} />
         <${Partitions} data=${one.data} local=${about.local ?? []} />
         <${Readers} topic=${topic} />
-        <${Configs} topic=${topic} writes=${about.writes} />
+        <${Configs} topic=${topic} writes=${about.writes}
+            noChange=${denied(one.data.operations, "ALTER_CONFIGS", "topic")} />
       `
     }
     ${
@@ -99,19 +99,6 @@ export function Topic({ params, about }) {
           onDone=${one.again} />`
     }
   <//>`;
-}
-
-/**
- * Return why the login may not do an operation on a topic; undefined if it may, or if the cluster
- * does not say.
- *
- * @param {Answer.Topic | null} data
- * @param {string} operation
- */
-function denied(data, operation) {
-  if (!data?.operations || data.operations.includes(operation)) return undefined;
-  const name = operation[0] + operation.slice(1).toLowerCase();
-  return `The console's login needs ${name} on this topic`;
 }
 
 /** @param {Answer.Topic} data */
@@ -232,54 +219,6 @@ function Partitions({ data, local }) {
       actions=${html`<a href=${links.replicas()}>Replicas of all topics</a>`}>
     <${Table} label="Partitions" columns=${columns} rows=${data.partitions}
         id=${(one) => one.partition} />
-  <//>`;
-}
-
-/** @param {{ topic: string }} props */
-function Readers({ topic }) {
-  const { data, error, loading } = useGet(path("/api/topics/{}/groups", topic), { every: 10000 });
-  /** @type {Column<Answer.TopicReader>[]} */
-  const columns = [
-    {
-      name: "Group",
-      wide: true,
-      value: (one) => one.group,
-      show: (one) =>
-        html`<a class="topic-name" href=${links.group(one.group)}>
-          <${Text} value=${one.group} />
-        </a>`,
-    },
-    {
-      name: "State",
-      value: (one) => one.state,
-      show: (one) =>
-        html`<${Badge} kind=${{ Stable: "good", Empty: "" }[one.state] ?? "warn"}>${one.state}<//>`,
-    },
-    { name: "Partitions", number: true, value: (one) => one.partitions },
-    {
-      name: "Lag (records)",
-      number: true,
-      value: (one) => one.lag,
-      show: (one) => (one.lag ? lagOf(one) : html`<span class="quiet">${lagOf(one)}</span>`),
-    },
-  ];
-  return html`<${Panel} title="Groups that read this topic" inside=${false}>
-    ${error && html`<div class="inside"><${ErrorLine} error=${error} /></div>`}
-    ${loading && html`<${Waiting} what="Waiting for the groups" />`}
-    ${
-      data &&
-      data.left_out > 0 &&
-      html`<div class="inside">
-        <${Note}>This list does not check ${count(data.left_out)} more groups of the cluster.<//>
-      </div>`
-    }
-    ${
-      data &&
-      html`<${Table} label="Groups" columns=${columns} rows=${data.groups} id=${(one) => one.group}
-          empty=${html`<${Empty} title="No group has committed offsets of this topic">
-            Consumers that do not commit are not listed.
-          <//>`} />`
-    }
   <//>`;
 }
 

@@ -8,8 +8,12 @@ import { Badge, Button, Check, Empty, ErrorLine, Panel, Table, Text } from "../p
 import { Edit } from "./config_edit.js";
 import { inWords } from "./config_words.js";
 
-/** @param {{ topic: string, writes: boolean }} props */
-export function Configs({ topic, writes }) {
+/**
+ * `noChange`: why the login may not change configs.
+ *
+ * @param {{ topic: string, writes: boolean, noChange: string | undefined }} props
+ */
+export function Configs({ topic, writes, noChange }) {
   const { data, error, again } = useGet(path("/api/topics/{}/configs", topic));
   const [all, setAll] = useAddressFlag("defaults");
   const [edited, setEdited] = useState(
@@ -20,7 +24,8 @@ export function Configs({ topic, writes }) {
     <${Check} label="Show defaults" checked=${all} onChange=${setAll} />
     ${
       writes &&
-      html`<${Button} onClick=${() => setEdited({ key: "", value: "", isNew: true })}>
+      html`<${Button} disabled=${Boolean(noChange)} title=${noChange}
+          onClick=${() => setEdited({ key: "", value: "", isNew: true })}>
         Set a config
       <//>`
     }
@@ -28,7 +33,7 @@ export function Configs({ topic, writes }) {
     ${error && html`<div class="inside"><${ErrorLine} error=${error} onAgain=${again} /></div>`}
     ${
       data &&
-      html`<${Table} label="Configs" columns=${columnsOf(writes ? setEdited : null)} rows=${rows}
+      html`<${Table} label="Configs" columns=${columnsOf(writes ? setEdited : null, noChange)} rows=${rows}
           id=${(config) => config.name}
           empty=${html`<${Empty} title="The topic has no configs of its own">
             The brokers' defaults apply.
@@ -45,9 +50,10 @@ export function Configs({ topic, writes }) {
 
 /**
  * @param {Call | null} onEdit
+ * @param {string | undefined} noChange
  * @returns {Column<Answer.TopicConfig>[]}
  */
-function columnsOf(onEdit) {
+function columnsOf(onEdit, noChange) {
   /** @type {Column<Answer.TopicConfig>[]} */
   const columns = [
     {
@@ -72,7 +78,8 @@ function columnsOf(onEdit) {
       name: "",
       label: "Change",
       show: (config) =>
-        html`<${Button} kind="plain" label="Change ${config.name}"
+        html`<${Button} kind="plain" label="Change ${config.name}" disabled=${Boolean(noChange)}
+            title=${noChange}
             onClick=${() => onEdit({ ...config, key: config.name })}>Change<//>`,
     });
   return columns;

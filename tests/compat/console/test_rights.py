@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -20,6 +21,9 @@ from confluent_kafka.admin import (
 from tests.tools.cluster_processes import ClusterProcesses
 from tests.tools.cluster_security import MECHANISM, STRANGER, STRANGER_PASSWORD
 from tests.tools.console import Tab, chromium, running_console
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -54,10 +58,14 @@ def test_unknown_is_not_shown_as_nothing(link: str) -> None:
         tab.go(f"/topics/{TOPIC}")
         tab.wait("not known to this login")
         assert "0 B" not in main.inner_text()
-        for action in ("Add partitions", "Delete"):
-            button = page.get_by_role("button", name=action, exact=True)
-            assert button.is_disabled()
-            assert "needs" in (button.get_attribute("title") or "")
+        for action, right in (
+            ("Add partitions", "Alter"),
+            ("Delete", "Delete"),
+            ("Set a config", "AlterConfigs"),
+        ):
+            _assert_needs(page, action, f"{right} on this topic")
+        tab.go(f"/topics/{TOPIC}/messages")
+        _assert_needs(page, "Write a record", "Write on this topic")
         tab.go("/groups")
         tab.wait("This list has only the groups that the console's login may describe")
         assert "No groups yet" not in main.inner_text()
@@ -69,6 +77,14 @@ def test_unknown_is_not_shown_as_nothing(link: str) -> None:
         rejected = {f"the server responded with a status of {status}" for status in REJECTED}
         assert set(tab.said_wrong()) <= rejected
         tab.close()
+
+
+def _assert_needs(page: Page, action: str, right: str) -> None:
+    """Wait until the button is disabled with the right that it takes."""
+    needs = f"The console's login needs {right}"
+    button = page.locator(f'button[title="{needs}"]', has_text=action)
+    button.wait_for()
+    assert button.is_disabled()
 
 
 def _fill(bootstrap: str, login: dict[str, str]) -> None:
