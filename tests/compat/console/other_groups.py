@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from client.cluster import ClusterClient
 from client.core.producing import produce_request
+from client.refusals import Refused
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import Request, answer_to
 from protocol.messages.produce import ProduceResponse
@@ -22,6 +23,7 @@ from protocol.messages.streams_group_heartbeat import (
     Topology,
 )
 from protocol.records import RecordBatchBuilder
+from tests.tools.waiting import wait_until
 
 SHARE, STREAMS = "packers", "totals"
 PRODUCE_VERSION = 11
@@ -75,10 +77,19 @@ def leave_hanging(bootstrap: str, topic: str, producer_id: int, old_ms: int) -> 
     request = produce_request((topic, 0), builder.build(), -1, 30_000)
     request.transactional_id = f"forgotten-{producer_id}"
     with ClusterClient(bootstrap, None) as cluster:
-        cluster.led_topics([topic])
+        wait_until(lambda: _is_led(cluster, topic), f"{topic} has a leader")
         answer = cluster.call_at(cluster.broker_ids[0], request, ProduceResponse, PRODUCE_VERSION)
     (response,) = answer.responses[0].partition_responses
     assert response.error_code == 0, ErrorCode(response.error_code).name
+
+
+def _is_led(cluster: ClusterClient, topic: str) -> bool:
+    """Return whether the broker knows a new topic and its leaders."""
+    try:
+        cluster.led_topics([topic])
+    except Refused:
+        return False
+    return True
 
 
 def _join(cluster: ClusterClient, group: str, request_of: Callable[[str], Request]) -> None:

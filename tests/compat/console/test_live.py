@@ -53,7 +53,8 @@ def test_the_heap_of_the_live_view_stays_and_so_does_an_open_record(
         growth = tab.heap_bytes() - before
         assert growth < GROWTH_BYTES_MAX, f"{RECORDS} records took {growth / 1024:,.0f} KiB"
 
-        page.locator("tr.line").first.get_by_role("button").click()
+        # The rows move: a click that waits until its row stands still would wait for long.
+        page.locator("tr.line").first.get_by_role("button").dispatch_event("click")
         opened = page.locator("tr.line.is-open")
         opened.wait_for()
         place = opened.bounding_box()

@@ -31,7 +31,7 @@ def test_each_view(link: str, size: tuple[int, int], scheme: str) -> None:
             tab.wait(text)
             assert not tab.is_wider_than_its_window(), address
             unnamed = tab.page.locator("button:not([aria-label])").evaluate_all(
-                "all => all.filter(one => !one.innerText.trim()).length"
+                "all => all.filter(one => one.checkVisibility() && !one.innerText.trim()).length"
             )
             assert unnamed == 0, f"{address}: a button without a name"
         tab.close()
