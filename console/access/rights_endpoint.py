@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from client.access.operations import operations_on_cluster, operations_on_topic
+from client.operations import operations_on_cluster, operations_on_topic
 from console.endpoints import Ask, BadAsk, Console, get
 
 
