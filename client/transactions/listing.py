@@ -16,10 +16,13 @@ from protocol.errors import ErrorCode
 from protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
+    TransactionState,
 )
 from protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 
 IDS_A_REQUEST = 200
+OPEN_STATES = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
+"""The states in which a transaction has not ended in all partitions."""
 
 
 class ListedTransaction(NamedTuple):
@@ -97,9 +100,7 @@ def described(
                         state.transaction_state,
                         node_id,
                         state.transaction_timeout_ms,
-                        state.transaction_start_time_ms
-                        if state.transaction_start_time_ms >= 0
-                        else None,
+                        _started_ms(state),
                         sorted(
                             (topic.topic, index)
                             for topic in state.topics
@@ -107,6 +108,13 @@ def described(
                         ),
                     )
     return described_by_id
+
+
+def _started_ms(state: TransactionState) -> int | None:
+    """Return the start of an open transaction, None if the last one has ended: a coordinator keeps
+    its start until the next begins."""
+    started_ms = state.transaction_start_time_ms
+    return started_ms if state.transaction_state in OPEN_STATES and started_ms >= 0 else None
 
 
 def _chunks(ids: Sequence[str]) -> Iterator[list[str]]:

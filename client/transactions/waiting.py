@@ -92,10 +92,11 @@ def stable_and_end(
 ) -> dict[Partition, tuple[int, int]]:
     """Ask the leaders for the last stable offset and the high watermark of each partition.
 
-    Partitions with an error are left out. Raises StartError.
+    The high watermark comes first: records that are written between the two requests do not look
+    as if they waited. Partitions with an error are left out. Raises StartError.
     """
-    stable = _last_offsets(cluster, topics, partitions, READ_COMMITTED)
     ends = _last_offsets(cluster, topics, partitions, READ_UNCOMMITTED)
+    stable = _last_offsets(cluster, topics, partitions, READ_COMMITTED)
     return {
         at: (stable[at].offset, ends[at].offset)
         for at in partitions

@@ -1,4 +1,4 @@
-"""The page on which a browser logs in: HTML with a form, and without a script. Pure."""
+"""The page on which a browser logs in: HTML with a form, which also works without script. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 from console.login.logins import PASSWORD, TOKEN, USER
 
 LOGIN_PATH, LOGOUT_PATH = "/login", "/logout"
-OPEN_PATHS = ("/login.css", "/icon.svg")
+OPEN_PATHS = ("/login.css", "/login.js", "/icon.svg")
 """The files that a browser needs before it is logged in."""
 
 _LABELS = {
@@ -36,6 +36,7 @@ def login_page(fields: Sequence[str], error: str = "", user: str = "") -> str:
 <title>Log in · Ottla</title>
 <link rel="icon" href="/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/login.css">
+<script src="/login.js" defer></script>
 </head>
 <body>
 <main>

@@ -13,7 +13,7 @@ declare namespace Answer {
     partitions: WaitingPartition[];
   }
 
-  /** Of a .txnindex. */
+  /** An aborted transaction, an entry of a `.txnindex`. */
   interface AbortedTransaction {
     producerId: number;
     firstOffset: number;
@@ -21,12 +21,12 @@ declare namespace Answer {
     lastStableOffset: number;
   }
 
-  /** The aborted transactions that end in a segment; None: the file is damaged. */
+  /** The aborted transactions that end in a segment; None if the `.txnindex` is damaged. */
   interface AbortedTransactions {
     aborted: AbortedTransaction[] | null;
   }
 
-  /** What the page needs to know of the console itself. */
+  /** The console's own options that the page uses; `local` are the folders of `--data`. */
   interface About {
     bootstrap: string;
     writes: boolean;
@@ -59,7 +59,8 @@ declare namespace Answer {
     of: number;
   }
 
-  /** A batch with a page of its records; `packed`: its bytes in the file. */
+  /** A batch with a page of its records. `packed` is its size in the file, `unpacked` the size of
+   * its decompressed body. */
   interface BatchOpened {
     batch: BatchShown;
     packed: number;
@@ -71,7 +72,7 @@ declare namespace Answer {
     unpacked: number;
   }
 
-  /** No more of a batch than an index tells, so that it takes no right to read. */
+  /** A batch, with no more than indexes contain: this needs no right to read the topic. */
   interface BatchPlace {
     position: number;
     size: number;
@@ -80,21 +81,22 @@ declare namespace Answer {
     maxTimestamp: number;
   }
 
-  /** A record of a batch; `start` is its place in the unpacked records. */
+  /** A record of a batch; `start` is its position in the decompressed body. `headersCount` counts
+   * all headers, `headers` has the first ones. */
   interface BatchRecord {
     number: number;
     start: number;
     size: number;
     offset: number;
     timestamp: number;
-    headers: ([Meant | null, Meant | null])[];
+    headers: ([Content | null, Content | null])[];
     headersCount: number;
-    key: Meant | null;
-    value: Meant | null;
+    key: Content | null;
+    value: Content | null;
     control?: ControlShown;
   }
 
-  /** A batch's header, as `ottla dump-log` names it; `isvalid` None: nobody looked at its CRC. */
+  /** A batch's header in the words of `ottla dump-log`; `isvalid` is None for an unchecked CRC. */
   interface BatchShown {
     baseOffset: number;
     lastOffset: number;
@@ -117,7 +119,7 @@ declare namespace Answer {
     timestampType: "CreateTime" | "LogAppendTime";
   }
 
-  /** A page of batches from byte `at` on, and where the ones beside it begin. */
+  /** A page of batches from byte `at` on, with the places of the next and previous page. */
   interface BatchesPage {
     batches: BatchShown[];
     at: number;
@@ -127,7 +129,7 @@ declare namespace Answer {
     size?: number;
   }
 
-  /** Some bits of a field, the lowest is 0. */
+  /** A part of an attributes field: the numbers of its bits, of which 0 is the lowest. */
   interface BitsShown {
     bits: string;
     name: string;
@@ -157,7 +159,8 @@ declare namespace Answer {
     spark: (number | null)[];
   }
 
-  /** Bytes of a batch's header or of a record, from byte `from` on, and what each is. */
+  /** The bytes of a batch's header or of a record, from byte `from` on, with their fields. `at` is
+   * the position in the file, or in the decompressed body if `inUnpacked` is set. */
   interface BytesNamed {
     what: "header" | "record";
     at: number;
@@ -180,7 +183,7 @@ declare namespace Answer {
     cut?: boolean;
   }
 
-  /** How many records are in each run of `width` offsets. */
+  /** The number of records in each run of `width` offsets. */
   interface Cells {
     width: number;
     records: number[];
@@ -221,7 +224,7 @@ declare namespace Answer {
     committed: number;
   }
 
-  /** How far a compacted log is cleaned. */
+  /** The progress of compaction in a log; the limits are those of its configs. */
   interface CompactionShown {
     firstDirty: number;
     wasCleaned: boolean;
@@ -280,7 +283,19 @@ declare namespace Answer {
     rows: ConfigRow[];
   }
 
-  /** What a control record says. */
+  /** A preview of a key, value or header: one of `json`, `words`, `text`, else `base64`. `json` and
+   * `words` come from a decoder. `size` counts the bytes, or the characters of a decoded value;
+   * some `words` have none. `cut` says that the content is longer. */
+  interface Content {
+    size?: number;
+    cut?: boolean;
+    text?: string;
+    base64?: string;
+    words?: string;
+    json?: any;
+  }
+
+  /** The fields of a control record, or its damage. */
   interface ControlShown {
     endTxnMarker?: string;
     coordinatorEpoch?: number;
@@ -288,7 +303,7 @@ declare namespace Answer {
     damaged?: string;
   }
 
-  /** A snapshot that cannot be read. */
+  /** A producer snapshot that cannot be read, with the reason. */
   interface DamagedSnapshot {
     damage: string;
   }
@@ -307,7 +322,7 @@ declare namespace Answer {
     rows: CommittedPartition[];
   }
 
-  /** How close the entries of the offset index lie. */
+  /** The density of an offset index; `share` is its size relative to the segment's. */
   interface Density {
     entries: number;
     perMiB: number;
@@ -315,7 +330,7 @@ declare namespace Answer {
     share: number;
   }
 
-  /** A log directory on this machine. */
+  /** A log directory on this machine; addresses name it by `key`. */
   interface DirectoryShown {
     key: string;
     path: string;
@@ -327,7 +342,7 @@ declare namespace Answer {
     done: string;
   }
 
-  /** A leader's epoch, and its first offset. */
+  /** A leader epoch and its first offset. */
   interface EpochStart {
     epoch: number;
     start: number;
@@ -344,8 +359,9 @@ declare namespace Answer {
     error?: string;
   }
 
-  /** What becomes of a segment: when, or when the log has grown by so much, and what it waits for.
-   * */
+  /** The deletion of a segment by retention: the reason `why`, and the time. `at` is None if the
+   * segment stays or the time is unknown. `waitsFor` is the base offset of an older segment that
+   * must go first. `grows` is the growth of the log after which the segment goes by size. */
   interface FateShown {
     why: string;
     at: number | null;
@@ -354,7 +370,8 @@ declare namespace Answer {
     grows: number | null;
   }
 
-  /** A feature: its level, and the least and most that the asked broker can do. */
+  /** A feature: its finalized level, and the lowest and highest level that a broker supports.
+   * `called` is the name of the level, such as 4.0-IV3, if it has one. */
   interface Feature {
     name: string;
     level: number;
@@ -363,13 +380,14 @@ declare namespace Answer {
     most: number | null;
   }
 
-  /** What the cluster has agreed on. */
+  /** The features of the cluster by name, finalized at the metadata offset `epoch`. */
   interface Features {
     epoch: number | null;
     rows: Feature[];
   }
 
-  /** Bytes `start` to before `end`; a number that a browser cannot keep is its digits. */
+  /** A field: the bytes from `start` up to but without `end`. `value` is a text for a number that
+   * JavaScript cannot represent. `zigzag` is the number in a varint before decoding. */
   interface FieldShown {
     name: string;
     type: string;
@@ -384,19 +402,19 @@ declare namespace Answer {
     hidden?: boolean;
   }
 
-  /** No broker answers just now. */
+  /** An event of the stream while no broker answers. */
   interface FlowFailed {
     error: string;
   }
 
-  /** What the nodes tell that is new: traces and followers' copies as brokers write them. */
+  /** New traces and followers' copies in the form of the brokers, and the state of each node. */
   interface FlowNews {
     nodes: TracingNode[];
     traces: Record<string, any>[];
     copies: Record<string, any>[];
   }
 
-  /** Which nodes may tell something; `why` there are none. */
+  /** The local nodes and the topics of the page. `why` is the reason if `nodes` is empty. */
   interface FlowStart {
     why: string | null;
     nodes: number[];
@@ -404,7 +422,7 @@ declare namespace Answer {
     topics: FlowTopic[];
   }
 
-  /** A topic that a record may be sent to. */
+  /** A topic to which the page can send a test record; `replicas` is its replication factor. */
   interface FlowTopic {
     name: string;
     partitions: number;
@@ -516,7 +534,7 @@ declare namespace Answer {
     end: number;
   }
 
-  /** Entries of an index from number `first` on. */
+  /** Entries of an index from number `first` on; `room` is the number that fits. */
   interface IndexPage {
     entries: [number, number, number][];
     first: number;
@@ -525,7 +543,7 @@ declare namespace Answer {
     entryBytes: number;
   }
 
-  /** An index: what it holds, and has room for; -1 where it has no last entry. */
+  /** An index: its entries, the entries that fit, and its last entry, -1 for none. */
   interface IndexShown {
     size: number;
     entries: number;
@@ -578,7 +596,9 @@ declare namespace Answer {
     operations: string[] | null;
   }
 
-  /** The steps of a look-up of an offset or a time. */
+  /** The steps of a look-up of an offset or a time. The scan begins at byte `start` and skips
+   * `passedCount` batches. `exact` says whether `batch` covers the offset. `passed` has the first
+   * of the skipped batches. */
   interface LookUpShown {
     ofTime: ProbeShown | null;
     ofOffset: ProbeShown;
@@ -599,7 +619,7 @@ declare namespace Answer {
     replicas: number;
   }
 
-  /** A broker; of one that is away, its number is all that is known. */
+  /** A broker. Host, port and rack are None if it is down; a broker without a rack has none. */
   interface MapBroker {
     id: number;
     alive: boolean;
@@ -608,7 +628,8 @@ declare namespace Answer {
     rack: string | null;
   }
 
-  /** How many partitions lack something; None: the login may not see it. */
+  /** The numbers of topics, partitions, and partitions with each trouble. `under_min_isr` is None
+   * if the login may not see `min.insync.replicas`. */
   interface MapCounts {
     topics: number;
     partitions: number;
@@ -618,12 +639,12 @@ declare namespace Answer {
     not_preferred: number;
   }
 
-  /** No broker answers just now. */
+  /** An event of the stream while no broker answers. */
   interface MapFailed {
     error: string;
   }
 
-  /** All partitions, or those that changed. */
+  /** An event of the stream. `everything`: it has all partitions, else only the changed ones. */
   interface MapNews {
     number: number;
     everything: boolean;
@@ -635,12 +656,12 @@ declare namespace Answer {
     events: [number, number, string, string][];
   }
 
-  /** A broker answers again, and nothing has changed. */
+  /** The event that ends a time without answers if the map did not change meanwhile. */
   interface MapWell {
     well: boolean;
   }
 
-  /** Offsets that mean something for the whole log; None: no checkpoint knows it. */
+  /** The offsets that a log has from its checkpoints, None without one, and its end. */
   interface MarksShown {
     logStart: number;
     highWatermark: number | null;
@@ -650,17 +671,7 @@ declare namespace Answer {
     logEndIsKnown: boolean;
   }
 
-  /** A key or value: JSON, words or text where it is that, else base64; `cut`: there is more. */
-  interface Meant {
-    size?: number;
-    cut?: boolean;
-    text?: string;
-    base64?: string;
-    words?: string;
-    json?: any;
-  }
-
-  /** A record: `type` as Kafka names it, and its fields, or the words that stand for them. */
+  /** A metadata record: its type in Kafka's words, and its fields, or a text instead of them. */
   interface MetadataRecord {
     offset: number;
     epoch: number;
@@ -670,7 +681,9 @@ declare namespace Answer {
     data: any;
   }
 
-  /** The newest records, first; where they come from, first and where that has changed. */
+  /** An event of the stream of metadata records, the oldest first. The first event has `source`,
+   * the place that the records come from. A later event has `moved` when this place has changed.
+   * `absent` is the reason if there are no records to show. */
   interface MetadataRecords {
     records?: MetadataRecord[];
     source?: string;
@@ -706,7 +719,8 @@ declare namespace Answer {
     denied: boolean;
   }
 
-  /** One partition in the directory `dir`, and the directories that have it. */
+  /** A partition in the log directory `dir`, and all local directories that have it. `left_out` is
+   * the number of older segments that are not in `segments`. */
   interface PartitionShown {
     topic: string;
     partition: number;
@@ -752,7 +766,7 @@ declare namespace Answer {
     segments?: number;
   }
 
-  /** A look into an index: the entry that was found, and those around it. */
+  /** The look-up of `key` in an index: its entry, the neighbours, and the most comparisons. */
   interface ProbeShown {
     key: number;
     entry: [number, number, number] | null;
@@ -774,7 +788,7 @@ declare namespace Answer {
     transactional_id: string | null;
   }
 
-  /** The quorum, as its leader tells it. */
+  /** The state of the metadata quorum, as its leader reports it; `leader` is -1 in an election. */
   interface Quorum {
     leader: number;
     epoch: number;
@@ -783,7 +797,8 @@ declare namespace Answer {
     observers: QuorumReplica[];
   }
 
-  /** An epoch of the quorum; who led it and since when is unknown if the record is gone. */
+  /** An epoch of the quorum. `start` is its first offset, `time_ms` its start in ms since 1970.
+   * `leader` and `time_ms` are None if the epoch's first record is no longer in the log. */
   interface QuorumEpoch {
     epoch: number;
     start: number;
@@ -791,14 +806,17 @@ declare namespace Answer {
     time_ms: number | null;
   }
 
-  /** The epochs that a log on this machine knows, the newest first; or why there is none. */
+  /** The epochs of the metadata log on this machine, the newest first. `folder` is the folder of
+   * the log; without one, `absent` is the reason. */
   interface QuorumEpochs {
     rows: QuorumEpoch[];
     folder?: string;
     absent?: string;
   }
 
-  /** A voter or observer, as the leader's clock has it; None: not known. */
+  /** A voter or observer of the quorum, as its leader reports it. None is an unknown value. `end`
+   * is its log end offset, `lag` the records that it lacks. `behind_ms` and `fetched_ms` are the
+   * times since it last caught up and last fetched, by the leader's clock. */
   interface QuorumReplica {
     id: number;
     directory: string | null;
@@ -811,7 +829,7 @@ declare namespace Answer {
     addresses: string[];
   }
 
-  /** Voters, observers, features; why there is no quorum to be seen. */
+  /** The features, and the quorum; `absent` is the reason if the quorum cannot be shown. */
   interface QuorumShown {
     features: Features;
     quorum?: Quorum;
@@ -902,7 +920,8 @@ declare namespace Answer {
     bytes: number;
   }
 
-  /** By which configs a log is kept, each with its value and source; `why` they are not known. */
+  /** The configs of retention and compaction, each with (value, source). `why` is the reason if
+   * they are unknown. `checkInterval` and `deleteDelay` are in ms. */
   interface RulesShown {
     why: string | null;
     configs: Record<string, [string, string]>;
@@ -912,7 +931,9 @@ declare namespace Answer {
     delete: boolean;
   }
 
-  /** What a scan of headers has counted so far; `codecs`: batches and bytes of each. */
+  /** The counts of a scan of headers up to byte `position`. `codecs` has (batches, bytes) of each
+   * codec, `epochs` (leader epoch, first offset), and `horizons` the earliest and latest delete
+   * horizon. `tombstones` is None if they are not counted. */
   interface ScanShown {
     position: number;
     isWhole: boolean;
@@ -950,7 +971,8 @@ declare namespace Answer {
     decodes?: boolean;
   }
 
-  /** A segment's bar, and what stands beside it; `size` leaves out room that is not used. */
+  /** A segment with its files, indexes and counts. `size` counts the batches, `fileSize`
+   * preallocated space too. `files` has the sizes by suffix. */
   interface SegmentShown {
     base: number;
     name: string;
@@ -970,7 +992,9 @@ declare namespace Answer {
     fate: FateShown | null;
   }
 
-  /** Where it lies, who leads there, and whether the consumer was given something. */
+  /** The place of the record, the leader of its partition, and whether the consumer read it.
+   * `offset` is the end of the log before the write: another producer may have taken it meanwhile.
+   * */
   interface SentRecord {
     topic: string;
     partition: number;
@@ -979,13 +1003,13 @@ declare namespace Answer {
     consumed: boolean;
   }
 
-  /** The first of `count` producers. */
+  /** A producer snapshot: the first of its `count` producers. */
   interface Snapshot {
     producers: SnapshotProducer[];
     count: number;
   }
 
-  /** What a broker knew of a producer. */
+  /** The state of a producer in a producer snapshot. */
   interface SnapshotProducer {
     producerId: number;
     producerEpoch: number;
@@ -1070,7 +1094,7 @@ declare namespace Answer {
     denied: boolean;
   }
 
-  /** A node whose log directory is here; `why` it tells nothing. */
+  /** A node with a local log directory. `why` is the reason if it sends no traces, else None. */
   interface TracingNode {
     node: number;
     why: string | null;

@@ -40,12 +40,12 @@ def test_a_token_of_a_file_is_typed_and_stays_over_a_restart(
     words = ["--token-file", str(file)]
     with running_console(broker, words) as link:
         assert "token" not in link
-        tab = Tab(browser, link)
+        tab = Tab(browser, f"{link}#/topics")
         _log_in(tab.page, Token="a wrong token of someone")
         tab.page.get_by_role("alert").filter(has_text="not the token").wait_for()
         assert set(tab.said_wrong()) == {UNAUTHORIZED}
         _log_in(tab.page, Token=file.read_text())
-        tab.page.get_by_role("heading", name="Overview", level=1).wait_for()
+        tab.page.get_by_role("heading", name="Topics", level=1).wait_for()
         port = link.rstrip("/").rpartition(":")[2]
         cookies = tab.page.context.cookies()
         tab.close()

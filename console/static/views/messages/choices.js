@@ -98,7 +98,7 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
       }
     </div>
     <div class="row finding">
-      <input class="grow mono" type="text" aria-label="Filter by fields" spellcheck="false"
+      <input class="grow mono" type="text" aria-label="Filter by fields" spellcheck=${false}
           autocomplete="off" value=${form.filter} maxlength="1000"
           placeholder='Filter: value.status == "PAID" && value.amount > 100'
           title=${FIELDS} onInput=${(event) => set({ filter: event.target.value })} />

@@ -11,6 +11,12 @@
  * } & DataMember} RecordMembers
  */
 
+// Characters that a terminal takes for keys, or that cannot be seen. A command has none of them as
+// they are: a shell without bracketed paste would obey them while they are pasted.
+const UNTYPED =
+  // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
+  /[\0-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+
 /** A record that a command cannot write; the message says why. */
 export class NotWritable extends Error {}
 
@@ -23,7 +29,7 @@ export class NotWritable extends Error {}
 export function produceCommand(line, bootstrap) {
   const { topic, partition } = /** @type {RecordMembers} */ (JSON.parse(line));
   const words = ["ottla", "produce", topic, "--json", "-p", String(partition), "-b", bootstrap];
-  return `printf '%s\\n' ${quoted(line)} | ${words.map(quoted).join(" ")}`;
+  return `printf '%s\\n' ${quoted(escapedJson(line))} | ${words.map(quoted).join(" ")}`;
 }
 
 /**
@@ -50,7 +56,7 @@ export function kcatCommand(line, bootstrap) {
   if (value === null) words.push("-Z");
   const headers = (record.headers ?? []).flatMap((header) => ["-H", headerWord(header)]);
   const typed = [printed(key), isKeyed ? octal(keyEnd) : "", printed(value), octal(end)].join("");
-  return `printf '${typed}' | ${words.map(quoted).concat(headers).join(" ")}`;
+  return `printf -- '${typed}' | ${words.map(quoted).concat(headers).join(" ")}`;
 }
 
 /** @param {HeaderMember} header */
@@ -72,7 +78,7 @@ function headerWord(header) {
  */
 function bytesOfMember(text, base64) {
   if (base64 !== undefined) return Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
-  return text === null || text === undefined ? null : new TextEncoder().encode(text);
+  return text === null || text === undefined ? null : bytesOf(text);
 }
 
 /**
@@ -103,11 +109,24 @@ function printed(bytes) {
   } catch {
     return [...bytes].map(octal).join("");
   }
-  // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
-  return text.replace(/[%\\'\0-\x1f\x7f]/g, (sign) => {
-    if (sign === "%") return "%%";
-    return sign === "\\" ? "\\\\" : octal(sign.charCodeAt(0));
-  });
+  return text
+    .replace(/[%\\]/g, "$&$&")
+    .replaceAll("'", octal(0x27))
+    .replace(UNTYPED, (sign) => [...bytesOf(sign)].map(octal).join(""));
+}
+
+/**
+ * Return a line of JSON in which no character of a string is untyped; it has none outside.
+ *
+ * @param {string} line
+ */
+function escapedJson(line) {
+  return line.replace(UNTYPED, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** @param {string} text */
+function bytesOf(text) {
+  return new TextEncoder().encode(text);
 }
 
 /** @param {number} byte */
@@ -121,11 +140,15 @@ function hexEscape(byte) {
 }
 
 /**
- * Return a word of a shell's command.
+ * Return a word of a command for bash and similar shells.
  *
  * @param {string} word
  */
 export function quoted(word) {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (word.search(UNTYPED) >= 0) {
+    const plain = word.replace(/[\\']/g, String.raw`\$&`);
+    return `$'${plain.replace(UNTYPED, (sign) => [...bytesOf(sign)].map(hexEscape).join(""))}'`;
+  }
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -57,12 +57,7 @@ export function waitingWords(blocker, now) {
   const wait = blocker.records === 1 ? "waits" : "wait";
   const age = blocker.since === null ? "" : `, open for ${duration(now - blocker.since)}`;
   if (blocker.id !== null) return [`${many} ${wait} for the transaction of `, blocker.id, age];
-  if (blocker.producer === null)
-    return [
-      `${many} ${wait} for `,
-      "an open transaction",
-      ": its producer takes Read on the topic",
-    ];
+  if (blocker.producer === null) return [`${many} ${wait} for `, "an open transaction", ""];
   const kind = blocker.hangs ? "a hanging transaction" : "an open transaction";
   return [`${many} ${wait} for `, `${kind} of producer ${blocker.producer}`, age];
 }

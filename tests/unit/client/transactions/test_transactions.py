@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from client.cluster import partitions_of
+from client.core.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from client.refusals import Refused
 from client.transactions import listing
 from client.transactions.aborting import fence, write_abort_marker
@@ -49,6 +50,21 @@ def test_transactions_come_from_all_brokers_with_their_partitions() -> None:
     transaction = listing.described(cluster, rows[1:])["tx"]
     assert (transaction.state, transaction.producer_epoch) == ("Ongoing", 3)
     assert (transaction.started_ms, transaction.partitions) == (STARTED_MS, [("t", 0)])
+
+
+def test_a_transaction_that_has_ended_is_not_open_any_more() -> None:
+    row = listing.ListedTransaction("tx", KNOWN, "CompleteCommit", 2)
+    ended = described([], transaction_state="CompleteCommit", transaction_start_time_ms=5)
+    cluster = cluster_of(DescribeTransactionsRequest=ended)
+    assert listing.described(cluster, [row])["tx"].started_ms is None
+
+
+def test_records_that_are_written_meanwhile_do_not_wait() -> None:
+    """The stable offset is asked for after the high watermark, so it is not behind it."""
+    cluster = cluster_of()
+    waiting(cluster)
+    levels = [request.isolation_level for request in cluster.asked_for("ListOffsetsRequest")]
+    assert levels == sorted(levels) and set(levels) == {READ_UNCOMMITTED, READ_COMMITTED}
 
 
 def test_a_transaction_without_a_start_or_with_an_error() -> None:

@@ -31,17 +31,31 @@ test("a line of JSON is piped into ottla produce as it is", () => {
 test("kcat gets key and value with delimiters behind them", () => {
   assert.equal(
     kcat('"key": "k", "value": "50%\\nit\'s"'),
-    String.raw`printf 'k\03750%%\012it\047s\036' | kcat -P -b b:9092 -t t -p 2 -K '\x1f' -D '\x1e'`,
+    String.raw`printf -- 'k\03750%%\012it\047s\036' | kcat -P -b b:9092 -t t -p 2 -K '\x1f' -D '\x1e'`,
   );
-  assert.match(kcat('"key": null, "value": "v"'), /^printf 'v\\036' \| .* -D '\\x1e'$/);
-  assert.match(kcat('"key": "k", "value": null'), /^printf 'k\\037\\036' .* -Z$/);
-  assert.match(kcat('"key": null, "value": null'), /^printf '\\037\\036' .* -Z$/);
-  assert.match(kcat('"key": "", "value": ""'), /^printf '\\037\\036' .*x1e'$/);
+  assert.match(kcat('"key": null, "value": "v"'), /^printf -- 'v\\036' \| .* -D '\\x1e'$/);
+  assert.match(kcat('"key": "k", "value": null'), /^printf -- 'k\\037\\036' .* -Z$/);
+  assert.match(kcat('"key": null, "value": null'), /^printf -- '\\037\\036' .* -Z$/);
+  assert.match(kcat('"key": "", "value": ""'), /^printf -- '\\037\\036' .*x1e'$/);
 });
 
 test("bytes that are no text, and delimiters that are in the record", () => {
-  assert.match(kcat('"key_base64": "AP8=", "value": "v"'), /^printf '\\000\\377\\037v\\036'/);
-  assert.match(kcat('"key": "\\u001f", "value": "\\u001d"'), /^printf '\\037\\036\\035\\034'/);
+  assert.match(kcat('"key_base64": "AP8=", "value": "v"'), /^printf -- '\\000\\377\\037v\\036'/);
+  assert.match(kcat('"key": "\\u001f", "value": "\\u001d"'), /^printf -- '\\037\\036\\035\\034'/);
+});
+
+test("a pasted command has no key that a terminal obeys", () => {
+  const erased = "\x7f".repeat(3);
+  const line = `{${PLACE}, "key": "x${erased}touch canary #", "value": "\u009b\u202e"}`;
+  const command = produceCommand(line, "b:9092");
+  assert.match(command, /"x\\u007f\\u007f\\u007ftouch canary #", "value": "\\u009b\\u202e"/);
+  const header = '"headers": [{"key": "a\\u0015touch canary;#", "value": "it\'s\\u001b[201~\\n"}]';
+  const typed = kcat(`"key": "-Z\\u0085", "value": "\\t", ${header}`);
+  assert.match(typed, /^printf -- '-Z\\302\\205\\037\\011\\036' /);
+  assert.ok(typed.endsWith(String.raw` -H $'a\x15touch canary;#=it\'s\x1b[201~\x0a'`));
+  for (const pasted of [command, typed])
+    // oxlint-disable-next-line no-control-regex -- none is to be there
+    assert.doesNotMatch(pasted, /[\0-\x1f\x7f-\x9f\u2028-\u202e]/);
 });
 
 test("headers are words, null ones without a value", () => {

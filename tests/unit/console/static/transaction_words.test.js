@@ -58,7 +58,7 @@ test("a transaction without an id is named by its producer", () => {
   const unseen = waiting({ transactional_id: null, producer_id: null, since_ms: null });
   assert.equal(
     waitingWords(blockers([unseen], NOW)[0], NOW).join(""),
-    "3 records wait for an open transaction: its producer takes Read on the topic",
+    "3 records wait for an open transaction",
   );
   assert.match(withoutId(unseen), /needs Read/);
   assert.match(withoutId(waiting({ transactional_id: null })), /may not describe/);
