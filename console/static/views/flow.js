@@ -1,5 +1,5 @@
 // @ts-check
-// How a record flows: one is sent, or comes, and each of its stations is shown with its time.
+// The page "How a record flows": a form for a test record, and traced requests by stations.
 
 import { html, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
 import { useGet, useStream } from "../api.js";
@@ -65,28 +65,28 @@ function Away({ why }) {
 }
 
 /**
- * What nodes have told, by the ids of the traces.
+ * The traces by id, the last copies of followers, and the tracing nodes; null: not yet known.
  *
  * @typedef {{
  *   traces: Map<string, any>,
  *   copies: Answer.FlowNews["copies"],
  *   nodes: Answer.TracingNode[] | null,
- * }} Kept
+ * }} FlowState
  */
 
 /** @param {{ start: Answer.FlowStart, writes: boolean }} props */
 function Traced({ start, writes }) {
-  const kept = useRef(/** @type {Kept} */ ({ traces: new Map(), copies: [], nodes: null }));
+  const state = useRef(/** @type {FlowState} */ ({ traces: new Map(), copies: [], nodes: null }));
   const [, again] = useReducer((one) => one + 1, 0);
   const [chosen, choose] = useState(null);
   const [trouble, setTrouble] = useState(null);
   const { error, again: restart } = useStream("/api/flow/live", (event) => {
     const isTrouble = "error" in event;
     setTrouble(isTrouble ? event.error : null);
-    if (!isTrouble) take(kept.current, event);
+    if (!isTrouble) addNews(state.current, event);
     again();
   });
-  const { traces, copies, nodes } = kept.current;
+  const { traces, copies, nodes } = state.current;
   const list = [...traces.values()].sort((a, b) => startOf(b) - startOf(a));
   const shown = traces.get(chosen) ?? list.find((one) => one.api === "Produce") ?? list[0] ?? null;
   const silent = (nodes ?? []).filter((one) => one.why !== null);
@@ -127,22 +127,22 @@ function Traced({ start, writes }) {
 }
 
 /**
- * Keeps what is new, so much of it.
+ * Add the traces and copies of an event, and drop the oldest beyond TRACES_MAX and COPIES_MAX.
  *
- * @param {Kept} kept
+ * @param {FlowState} state
  * @param {Answer.FlowNews} event
  */
-function take(kept, event) {
-  kept.nodes = event.nodes;
+function addNews(state, event) {
+  state.nodes = event.nodes;
   for (const trace of event.traces) {
-    kept.traces.delete(trace.id);
-    kept.traces.set(trace.id, trace);
+    state.traces.delete(trace.id);
+    state.traces.set(trace.id, trace);
   }
-  kept.copies.push(...event.copies);
-  if (kept.copies.length > COPIES_MAX) kept.copies.splice(0, kept.copies.length - COPIES_MAX);
-  for (const id of kept.traces.keys()) {
-    if (kept.traces.size <= TRACES_MAX) break;
-    kept.traces.delete(id);
+  state.copies.push(...event.copies);
+  if (state.copies.length > COPIES_MAX) state.copies.splice(0, state.copies.length - COPIES_MAX);
+  for (const id of state.traces.keys()) {
+    if (state.traces.size <= TRACES_MAX) break;
+    state.traces.delete(id);
   }
 }
 
@@ -157,7 +157,7 @@ function Shown({ trace, traces, copies }) {
   const append = appends[Math.min(at, appends.length - 1)] ?? null;
   const stations = useMemo(() => stationsOf(trace, copies, append), [trace, copies.length, append]);
   const reader = append === null ? null : readerOf(trace, append, traces);
-  const readAt = reader?.stations.find((one) => one.name === "read" && takes(one, append));
+  const readAt = reader?.stations.find((one) => one.name === "read" && covers(one, append));
   const after = readAt ? `, ${span(readAt.at_s - append.at_s)} after the append` : "";
   const out = reader === null ? [] : stationsOf(reader, [], append);
   const isFetch = trace.api === "Fetch";
@@ -199,18 +199,19 @@ function summary(trace, append) {
   `;
 }
 
-/** The first traced Fetch that gave this append. */
+/** Return the first traced Fetch that returned the batch of an append, null if there is none. */
 function readerOf(trace, append, traces) {
   const having = traces.filter(
     (one) =>
       one.api === "Fetch" &&
       one.node === trace.node &&
-      one.stations.some((station) => station.name === "read" && takes(station, append)),
+      one.stations.some((station) => station.name === "read" && covers(station, append)),
   );
   return having.sort((a, b) => endOf(a) - endOf(b))[0] ?? null;
 }
 
-function takes(read, append) {
+/** Return whether the station `read` of a Fetch covers the batch of an append. */
+function covers(read, append) {
   if (!read.bytes || read.topic !== append.topic || read.partition !== append.partition)
     return false;
   if (read.at_s < append.at_s || read.offset > append.first_offset) return false;

@@ -1,5 +1,5 @@
 // @ts-check
-// The way of one request: lanes with its stations in their order, and below them the same in time.
+// The diagram of a request: its stations as dots in lanes, and below them as bars in time.
 
 import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { Panel } from "../parts/index.js";
@@ -12,7 +12,7 @@ const LANE = 50;
 const LEFT = 132;
 const TOP = 8;
 
-/** `zero`: seconds that times are told from; `title`, `about`. */
+/** A panel with the stations of a request; times are shown relative to `zero`, in seconds. */
 export function Way({ title, about, stations, zero, empty }) {
   const [chosen, choose] = useState(null);
   const [box, width] = useWidth(stations.length > 0);
@@ -33,7 +33,7 @@ export function Way({ title, about, stations, zero, empty }) {
   <//>`;
 }
 
-/** A box and how wide its inside is, while it is shown. */
+/** Return the ref of a box, and the width of its content in px, followed while it is shown. */
 function useWidth(isShown) {
   const box = useRef(null);
   const [width, set] = useState(WIDTH_LEAST);

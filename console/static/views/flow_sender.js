@@ -1,5 +1,5 @@
 // @ts-check
-// A record that is sent to be followed.
+// The form that sends a test record, which the brokers trace.
 
 import { html, useState } from "../vendor/preact.js";
 import { post } from "../api.js";
@@ -13,7 +13,7 @@ export function Sender({ start, writes, onSent }) {
   const [value, setValue] = useState("hello");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(null);
-  const known = start.topics.find((one) => one.name === topic);
+  const chosen = start.topics.find((one) => one.name === topic);
   if (!writes) {
     return html`<${Note}>
       This console is read-only. To send a record here, start it with <code>--allow-writes</code>.
@@ -45,8 +45,8 @@ export function Sender({ start, writes, onSent }) {
         ${start.topics.map((one) => html`<option value=${one.name}>${one.name}</option>`)}
       </select>
     <//>
-    <${Field} label=${known ? `Partition, 0 to ${known.partitions - 1}` : "Partition"}>
-      <input type="number" min="0" max=${known ? known.partitions - 1 : undefined}
+    <${Field} label=${chosen ? `Partition, 0 to ${chosen.partitions - 1}` : "Partition"}>
+      <input type="number" min="0" max=${chosen ? chosen.partitions - 1 : undefined}
           value=${partition} onInput=${(event) => setPartition(event.target.value)} />
     <//>
     <${Field} label="acks">

@@ -1,6 +1,6 @@
 // @ts-check
-// Where a request may be: what happens there, in which file, and in which lane it is drawn.
-// The names are those of broker/requests/request_trace.py, which says what each time means.
+// The stations of a request: for each its name, lane, source file, and a sentence about it.
+// The ids are those of broker/requests/request_trace.py, which defines the time of each station.
 
 const STATIONS = {
   received: [
@@ -112,7 +112,12 @@ const LANES = {
 };
 const ORDER = ["client", "network", "queue", "handler", "log", "follower", "purgatory"];
 
-/** The stations of a trace in their order: {name, lane, file, sentence, at, since, facts, what}. */
+/**
+ * Return the stations of a trace, with the copies of followers, in the order of time.
+ *
+ * `only`, an append or null, leaves out the stations of other partitions. Each station is
+ * {key, name, lane, file, sentence, at, since, facts}; `at` and `since` are in seconds.
+ */
 export function stationsOf(trace, copies, only) {
   const own = trace.stations.filter(
     (one) => only === null || one.topic === undefined || isOf(one, only),
@@ -163,11 +168,11 @@ function described(one) {
   };
 }
 
-/** Lanes that these stations are in, from the client down. */
+/** Return [id, name] of each lane of the stations, the client's first. */
 export function lanesOf(stations) {
-  const found = new Set(["client", ...stations.map((one) => one.lane)]);
+  const ids = new Set(["client", ...stations.map((one) => one.lane)]);
   const rank = (lane) => ORDER.indexOf(lane.split("-")[0]);
-  return [...found]
+  return [...ids]
     .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b, "en", { numeric: true }))
     .map((id) => [id, LANES[id] ?? `Follower ${id.slice("follower-".length)}`]);
 }
@@ -176,42 +181,42 @@ function segmentName(base) {
   return `${String(base).padStart(20, "0")}.log`;
 }
 
-/** What a station tells besides its time: [name, value]. */
+/** Return the facts about a station besides its time, each as [name, value]. */
 function factsOf(one) {
-  const found = [];
-  if (one.name === "received") found.push(["request size", `${one.bytes} B`]);
-  if (one.name === "taken") found.push(["queue", one.queued ? "waited for a slot" : "empty"]);
+  const facts = [];
+  if (one.name === "received") facts.push(["request size", `${one.bytes} B`]);
+  if (one.name === "taken") facts.push(["queue", one.queued ? "waited for a slot" : "empty"]);
   if (one.name === "appended") {
     const many = one.last_offset > one.first_offset;
-    found.push([
+    facts.push([
       many ? "offsets" : "offset",
       many ? `${one.first_offset} to ${one.last_offset}` : one.first_offset,
     ]);
-    if (one.duplicate) found.push(["duplicate", "a producer's retry: the log already has it"]);
+    if (one.duplicate) facts.push(["duplicate", "a producer's retry: the log already has it"]);
   }
   if (one.name === "read")
-    found.push(["from offset", one.offset], ["high watermark", one.high_watermark]);
+    facts.push(["from offset", one.offset], ["high watermark", one.high_watermark]);
   if (one.segment >= 0 && one.position !== undefined) {
-    found.push(["segment", segmentName(one.segment)], ["position", one.position]);
+    facts.push(["segment", segmentName(one.segment)], ["position", one.position]);
   }
   if (one.name === "copied")
-    found.push(["segment", segmentName(one.segment)], ["log end", one.end_offset]);
-  if (one.bytes !== undefined && one.name !== "received") found.push(["bytes", one.bytes]);
+    facts.push(["segment", segmentName(one.segment)], ["log end", one.end_offset]);
+  if (one.bytes !== undefined && one.name !== "received") facts.push(["bytes", one.bytes]);
   if (one.way)
-    found.push([
+    facts.push([
       "sent",
       one.way === "in one call" ? "read and sent in one call (small slice)" : one.way,
     ]);
   if (one.name === "waits")
-    found.push(["purgatory", one.purgatory], ["maximum wait", `${one.longest_ms} ms`]);
+    facts.push(["purgatory", one.purgatory], ["maximum wait", `${one.longest_ms} ms`]);
   if (one.name === "follower_has" || one.name === "high_watermark")
-    found.push(["offset", one.offset]);
-  if (one.error) found.push(["error", one.error]);
-  if (one.name === "answered" && one.leaves === false) found.push(["acks=0", "no response"]);
-  return found;
+    facts.push(["offset", one.offset]);
+  if (one.error) facts.push(["error", one.error]);
+  if (one.name === "answered" && one.leaves === false) facts.push(["acks=0", "no response"]);
+  return facts;
 }
 
-/** Seconds → "123 µs", "4.56 ms", "1.20 s"; signed. */
+/** Return seconds as a text, such as "123 µs", "4.56 ms" or "−1.20 s". */
 export function span(seconds) {
   const sign = seconds < 0 ? "−" : "";
   const us = Math.abs(seconds) * 1e6;

@@ -1,5 +1,5 @@
 // @ts-check
-// The metadata quorum: who votes, who leads, how far the others are, and what is written.
+// The page of the metadata quorum: its voters and observers, epochs, features and records.
 
 import { html } from "../vendor/preact.js";
 import { path, useGet } from "../api.js";

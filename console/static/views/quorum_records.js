@@ -1,5 +1,5 @@
 // @ts-check
-// The metadata log's records, the newest first, as they come.
+// The newest records of the metadata log, updated live.
 
 import { html, useCallback, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
 import { useAddressFlag, useAddressState } from "../address.js";
@@ -77,8 +77,8 @@ export function Records() {
       html`
         <ol class="meta-records" aria-label="Newest metadata records">
           ${shown.map(
-            (one) =>
-              html`<${Record} key=${one.offset} one=${one} isOpen=${open === one.offset}
+            (record) =>
+              html`<${Record} key=${record.offset} record=${record} isOpen=${open === record.offset}
                   onToggle=${toggle} />`,
           )}
         </ol>
@@ -99,33 +99,33 @@ const KINDS = [
   [/CONFIG|QUOTA|FEATURE/, "warn"],
 ];
 
-/** @param {{ one: Answer.MetadataRecord, isOpen: boolean, onToggle: Call }} props */
-function Record({ one, isOpen, onToggle }) {
-  const kind = KINDS.find(([form]) => form.test(one.type))?.[1] ?? "";
+/** @param {{ record: Answer.MetadataRecord, isOpen: boolean, onToggle: Call }} props */
+function Record({ record, isOpen, onToggle }) {
+  const kind = KINDS.find(([form]) => form.test(record.type))?.[1] ?? "";
   return html`<li>
     <button type="button" class="meta-record" aria-expanded=${isOpen}
-        onClick=${() => onToggle(one)}>
-      <span class="number quiet">${count(one.offset)}</span>
-      <span class="quiet"><${Time} ms=${one.time_ms} day=${false} /></span>
+        onClick=${() => onToggle(record)}>
+      <span class="number quiet">${count(record.offset)}</span>
+      <span class="quiet"><${Time} ms=${record.time_ms} day=${false} /></span>
       <${Badge} kind=${kind} plain>
-        ${one.type
+        ${record.type
           .replace(/_RECORD$/, "")
           .replaceAll("_", " ")
           .toLowerCase()}
       <//>
-      <span class="meta-line">${line(one.data)}</span>
+      <span class="meta-line">${line(record.data)}</span>
     </button>
     ${
       isOpen &&
       html`<div class="meta-open">
         ${
-          typeof one.data === "object"
-            ? html`<${JsonTree} value=${one.data} open=${3} />`
-            : one.data
+          typeof record.data === "object"
+            ? html`<${JsonTree} value=${record.data} open=${3} />`
+            : record.data
         }
         <p class="quiet">
-          offset ${count(one.offset)}, epoch ${one.epoch}
-          ${one.version === null ? "" : `, version ${one.version}`}, ${time(one.time_ms)}
+          offset ${count(record.offset)}, epoch ${record.epoch}
+          ${record.version === null ? "" : `, version ${record.version}`}, ${time(record.time_ms)}
         </p>
       </div>`
     }

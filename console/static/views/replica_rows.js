@@ -1,6 +1,6 @@
 // @ts-check
-// The map itself: a row a partition, or, where there are many, a block a topic. Only what is in
-// sight is in the page.
+// The table of replicas, a row for each partition. Only the visible rows are in the document. With
+// many partitions, there is also a block for each topic, which leads to its rows.
 
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { count, plural } from "../parts/index.js";
@@ -24,7 +24,7 @@ export function Rows({ rows, brokers }) {
   const shown = rows.slice(from, seen.to);
   const below = rows.length - seen.to;
   const columns = brokers.map((one) => one.id);
-  // Made once for these rows: scrolling leaves its thousand blocks alone.
+  // Memoized, so that scrolling does not render its thousand blocks again.
   const strip = useMemo(
     () =>
       rows.length > STRIP_FROM &&
@@ -88,7 +88,7 @@ export function Rows({ rows, brokers }) {
 }
 
 /**
- * The height of rows that are out of sight.
+ * Return the style of the placeholder for rows that are not visible.
  *
  * @param {number} many
  */
@@ -115,8 +115,7 @@ function stateOf(one, id) {
   return one.isr.includes(id) ? ["sync", "in sync"] : ["out", "not in sync"];
 }
 
-/** Thousands of partitions: a block a topic, red by how much of it lacks something; click to go
- * there. */
+/** A block for each topic, coloured by its worst partition; a click scrolls to the topic's rows. */
 function Strip({ rows, onGo }) {
   const topics = [];
   rows.forEach((one, at) => {
@@ -132,10 +131,10 @@ function Strip({ rows, onGo }) {
   const left = Math.max(0, topics.length - BLOCKS_MAX);
   return html`<div class="topic-strip" role="group" aria-label="Topics">
     ${topics.slice(0, BLOCKS_MAX).map((one) => {
-      const said = [`${one.topic}: ${plural(one.many, "partition")}`];
-      if (one.headless) said.push(`${one.headless} without a leader`);
-      if (one.short) said.push(`${one.short} under-replicated`);
-      const words = said.join(", ");
+      const facts = [`${one.topic}: ${plural(one.many, "partition")}`];
+      if (one.headless) facts.push(`${one.headless} without a leader`);
+      if (one.short) facts.push(`${one.short} under-replicated`);
+      const words = facts.join(", ");
       const calm = one.short ? "out" : "sync";
       const kind = one.headless ? "off" : calm;
       return html`<button type="button" key=${one.topic} class="rep ${kind}" title=${words}

@@ -1,5 +1,5 @@
 // @ts-check
-// Brokers × partitions: which replica is where and in sync, live while a node dies.
+// The page of replicas: the leader, replicas and ISR of each partition, updated live.
 
 import { html, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
 import { useAddressFlag, useAddressState } from "../address.js";
@@ -25,28 +25,28 @@ const EVENTS_MAX = 300;
 export function Replicas() {
   const [word, setWord] = useAddressState("topic");
   const [internal, setInternal] = useAddressFlag("internal");
-  const [lacking, setLacking] = useAddressFlag("problems");
+  const [problems, setProblems] = useAddressFlag("problems");
   const state = useRef(empty());
   const [turn, again] = useReducer((one) => one + 1, 0);
   const [trouble, setTrouble] = useState(null);
   const { error, again: restart } = useStream("/api/replicas", (event) => {
     setTrouble("error" in event ? event.error : null);
     if ("number" in event) {
-      take(state.current, event);
+      apply(state.current, event);
       again();
       if (!event.everything) setTimeout(again, FRESH_MS + 500);
     }
   });
   const { brokers, counts, events } = state.current;
   const rows = useMemo(
-    () => chosen(state.current, word, internal, lacking),
-    [turn, word, internal, lacking],
+    () => chosen(state.current, word, internal, problems),
+    [turn, word, internal, problems],
   );
   return html`<${Page} title="Replicas"
       about="The replicas, leader and ISR of each partition, updated every second."
       actions=${html`
         <${SearchBox} label="Find a topic" value=${word} onInput=${setWord} />
-        <${Check} label="Only with problems" checked=${lacking} onChange=${setLacking} />
+        <${Check} label="Only with problems" checked=${problems} onChange=${setProblems} />
         <${Check} label="Internal topics" checked=${internal} onChange=${setInternal} />
       `}>
     <${ErrorLine} error=${error ?? trouble} onAgain=${error && restart} />
@@ -63,8 +63,8 @@ export function Replicas() {
               rows.length
                 ? html`<${Rows} rows=${rows} brokers=${brokers} />`
                 : html`<${Empty}
-                      title=${lacking ? "All replicas are in sync" : "No partition matches"}>
-                    ${lacking ? "" : html`Select “Internal topics” to include internal topics.`}
+                      title=${problems ? "All replicas are in sync" : "No partition matches"}>
+                    ${problems ? "" : html`Select “Internal topics” to include internal topics.`}
                   <//>`
             }
           <//>
@@ -76,7 +76,7 @@ export function Replicas() {
 }
 
 /**
- * The map as it is known.
+ * The partitions, brokers and events that the page has received.
  *
  * @typedef {{
  *   key: string, topic: string, index: number, at: number, leader: number,
@@ -96,12 +96,12 @@ function empty() {
 }
 
 /**
- * All there is, or what changed since the last event.
+ * Apply an event: it has all partitions, or those that changed since the last event.
  *
  * @param {State} state
  * @param {Answer.MapNews} event
  */
-function take(state, event) {
+function apply(state, event) {
   if (event.everything) {
     state.partitions.clear();
     state.internal.clear();
@@ -125,7 +125,7 @@ function take(state, event) {
   }
   state.brokers = event.brokers;
   state.counts = event.counts;
-  // Everything comes again when the stream was opened anew: events then, too.
+  // A reopened stream sends everything again, also the events.
   state.events = [...event.events.reverse(), ...(event.everything ? [] : state.events)].slice(
     0,
     EVENTS_MAX,
@@ -133,23 +133,23 @@ function take(state, event) {
 }
 
 /**
- * The partitions to show, in order.
+ * Return the partitions to show, by topic and number.
  *
  * @param {State} state
  * @param {string} word
  * @param {boolean} internal
- * @param {boolean} lacking
+ * @param {boolean} problems
  */
-function chosen(state, word, internal, lacking) {
+function chosen(state, word, internal, problems) {
   const wanted = word.toLowerCase();
-  const found = [];
+  const partitions = [];
   for (const one of state.partitions.values()) {
-    if (!internal && state.internal.has(one.topic) && !(lacking && one.leader < 0)) continue;
+    if (!internal && state.internal.has(one.topic) && !(problems && one.leader < 0)) continue;
     if (wanted && !one.topic.toLowerCase().includes(wanted)) continue;
-    if (lacking && one.isr.length === one.replicas.length && one.leader >= 0) continue;
-    found.push(one);
+    if (problems && one.isr.length === one.replicas.length && one.leader >= 0) continue;
+    partitions.push(one);
   }
-  return found.sort((a, b) => {
+  return partitions.sort((a, b) => {
     if (a.topic === b.topic) return a.index - b.index;
     return a.topic < b.topic ? -1 : 1;
   });

@@ -1,5 +1,5 @@
 // @ts-check
-// Segments on disk: the partitions on this machine. The page of one is segments/partition.js.
+// The list of partitions on this machine; segments/partition.js is the page of a partition.
 
 import { html, useState } from "../vendor/preact.js";
 import { useAddressState } from "../address.js";
@@ -37,18 +37,18 @@ function Partitions() {
   const { data, error } = useGet(path("/api/segments", { search, dir }), { every: 4000 });
   const [last, setLast] = useState(null);
   if (data !== null && data !== last) setLast(data);
-  const found = data ?? last;
+  const sizes = data ?? last;
   return html`<${Page} title="Segments on disk" about=${ABOUT}>
     <${ErrorLine} error=${error} />
-    ${found === null && !error && html`<${Waiting} what="Reading the log directories" />`}
+    ${sizes === null && !error && html`<${Waiting} what="Reading the log directories" />`}
     ${
-      found !== null &&
-      (found.local
-        ? html`<${Found} found=${found} search=${search} setSearch=${setSearch} dir=${dir}
+      sizes !== null &&
+      (sizes.local
+        ? html`<${PartitionList} sizes=${sizes} search=${search} setSearch=${setSearch} dir=${dir}
               setDir=${setDir} />`
         : html`<div class="panel">
             <${Empty} title="No local files">
-              <span>${found.why}</span>
+              <span>${sizes.why}</span>
               <code>ottla console --bootstrap-server localhost:9092 --data ./data</code>
             <//>
           </div>`)
@@ -58,12 +58,12 @@ function Partitions() {
 
 /**
  * @param {{
- *   found: Answer.PartitionSizes, search: any, setSearch: Call, dir: any, setDir: Call,
+ *   sizes: Answer.PartitionSizes, search: any, setSearch: Call, dir: any, setDir: Call,
  * }} props
  */
-function Found({ found, search, setSearch, dir, setDir }) {
-  const most = Math.max(...found.partitions.map((one) => one.bytes), 1);
-  const severalNodes = found.directories.length > 1;
+function PartitionList({ sizes, search, setSearch, dir, setDir }) {
+  const most = Math.max(...sizes.partitions.map((one) => one.bytes), 1);
+  const severalNodes = sizes.directories.length > 1;
   /** @type {Column<Answer.PartitionSize>[]} */
   const columns = [
     {
@@ -99,13 +99,13 @@ function Found({ found, search, setSearch, dir, setDir }) {
   ];
   return html`
     <${Tiles}>
-      <${Tile} label="Partitions" value=${count(found.count)} />
-      <${Tile} label="Segments" value=${count(found.segments)} />
-      <${Tile} label="On disk" value=${bytes(found.bytes)} below="log files, without indexes" />
-      <${Tile} label="Log directories" value=${count(found.directories.length)} below=${
+      <${Tile} label="Partitions" value=${count(sizes.count)} />
+      <${Tile} label="Segments" value=${count(sizes.segments)} />
+      <${Tile} label="On disk" value=${bytes(sizes.bytes)} below="log files, without indexes" />
+      <${Tile} label="Log directories" value=${count(sizes.directories.length)} below=${
         severalNodes
-          ? `of ${new Set(found.directories.map((one) => one.node)).size} nodes`
-          : `node ${found.directories[0].node}`
+          ? `of ${new Set(sizes.directories.map((one) => one.node)).size} nodes`
+          : `node ${sizes.directories[0].node}`
       } />
     <//>
     <section class="panel" aria-label="Partitions">
@@ -116,13 +116,13 @@ function Found({ found, search, setSearch, dir, setDir }) {
           html`<select aria-label="Log directory" value=${dir}
               onChange=${(event) => setDir(event.target.value)}>
             <option value="">All nodes</option>
-            ${found.directories.map(
+            ${sizes.directories.map(
               (one) => html`<option value=${one.key}>Node ${one.node}: ${one.path}</option>`,
             )}
           </select>`
         }
       </header>
-      <${Table} label="Partitions on this machine" columns=${columns} rows=${found.partitions}
+      <${Table} label="Partitions on this machine" columns=${columns} rows=${sizes.partitions}
           id=${(one) => `${one.topic}-${one.partition}`}
           empty=${html`<${Empty} title="No partition matches">
             <span>
@@ -131,10 +131,10 @@ function Found({ found, search, setSearch, dir, setDir }) {
             </span>
           <//>`} />
       ${
-        found.count !== undefined &&
-        found.count > found.partitions.length &&
+        sizes.count !== undefined &&
+        sizes.count > sizes.partitions.length &&
         html`<p class="seg-more quiet">
-          Showing the ${count(found.partitions.length)} largest of ${count(found.count)} partitions.
+          Showing the ${count(sizes.partitions.length)} largest of ${count(sizes.count)} partitions.
           Search to find the others.
         </p>`
       }

@@ -1,5 +1,5 @@
 // @ts-check
-// A batch: its header, its records, and the bytes of either.
+// An opened batch: its records, and the bytes of its header or of a record.
 
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { useGet } from "../../api.js";
@@ -17,7 +17,7 @@ import {
 } from "../../parts/index.js";
 import { HexView } from "./hex.js";
 import { offsets, signs } from "./batch_signs.js";
-import { Control, Meant, Whole } from "./meaning.js";
+import { Control, Preview, Whole } from "./meaning.js";
 import { segmentPath } from "./words.js";
 
 const RECORDS = 25;
@@ -30,28 +30,28 @@ export function Batch({ log, base, at, q, turn }) {
   );
   const [last, setLast] = useState(null);
   if (data !== null && data !== last) setLast(data);
-  const found = data ?? last;
+  const page = data ?? last;
   const offset = q.record === undefined && q.offset !== undefined ? Number(q.offset) : null;
   useEffect(() => {
     // Before compaction, a record's number in its batch is its offset minus the base offset.
-    if (offset !== null && found !== null)
-      setFirst(Math.max(0, Math.floor((offset - found.batch.baseOffset) / RECORDS) * RECORDS));
-  }, [offset, found === null]);
+    if (offset !== null && page !== null)
+      setFirst(Math.max(0, Math.floor((offset - page.batch.baseOffset) / RECORDS) * RECORDS));
+  }, [offset, page === null]);
   const place = useRef(null);
   useEffect(
     () => place.current?.scrollIntoView({ block: "nearest", behavior: "smooth" }),
-    [found === null],
+    [page === null],
   );
-  if (found === null)
+  if (page === null)
     return html`
       <${ErrorLine} error=${error} onAgain=${again} />
       ${!error && html`<${Waiting} what="Reading the batch" />`}
     `;
-  const { batch } = found;
-  const record = recordOf(q.record, offset, found.records);
+  const { batch } = page;
+  const record = recordOf(q.record, offset, page.records);
   const ratio =
-    found.unpacked > 0 && found.codec !== "none"
-      ? (found.unpacked / Math.max(1, batch.size - 61)).toFixed(1)
+    page.unpacked > 0 && page.codec !== "none"
+      ? (page.unpacked / Math.max(1, batch.size - 61)).toFixed(1)
       : null;
   return html`<div class="seg-batch stack" ref=${place}>
     <div class="spread">
@@ -59,7 +59,7 @@ export function Batch({ log, base, at, q, turn }) {
         <h2>Batch at byte ${count(batch.position)}</h2>
         <p class="quiet">
           offsets ${offsets(batch)}, ${bytes(batch.size)}
-          ${ratio ? `, ${found.codec}: ${bytes(found.unpacked)} uncompressed, ratio ${ratio}` : ""}
+          ${ratio ? `, ${page.codec}: ${bytes(page.unpacked)} uncompressed, ratio ${ratio}` : ""}
           ${` · ${batch.timestampType}`}
         </p>
       </div>
@@ -75,25 +75,25 @@ export function Batch({ log, base, at, q, turn }) {
     }
     <${Bytes} title="The header: 61 bytes" log=${log} base=${base} at=${at} record=${-1} />
     ${
-      found.codec !== "none" &&
+      page.codec !== "none" &&
       html`<p class="seg-packed">
-        <b>${bytes(batch.size - 61)}</b> of ${found.codec} data follow. Decompressed, they are these
+        <b>${bytes(batch.size - 61)}</b> of ${page.codec} data follow. Decompressed, they are these
         records:
       </p>`
     }
-    ${found.damage && html`<${Note} kind="warn">Records: ${found.damage}<//>`}
-    <${Records} log=${log} found=${found} record=${record}
+    ${page.damage && html`<${Note} kind="warn">Records: ${page.damage}<//>`}
+    <${Records} log=${log} page=${page} record=${record}
         choose=${(number) => turn({ record: number === record ? null : number, offset: null })} />
     ${
-      found.count > RECORDS &&
+      page.count > RECORDS &&
       html`<div class="row">
         <button type="button" disabled=${first === 0}
             onClick=${() => setFirst(Math.max(0, first - RECORDS))}>Previous</button>
-        <button type="button" disabled=${first + RECORDS >= found.count}
+        <button type="button" disabled=${first + RECORDS >= page.count}
             onClick=${() => setFirst(first + RECORDS)}>Next</button>
         <span class="quiet">
-          records ${count(first)} to ${count(Math.min(first + RECORDS, found.count) - 1)}
-          of ${count(found.count)}
+          records ${count(first)} to ${count(Math.min(first + RECORDS, page.count) - 1)}
+          of ${count(page.count)}
         </span>
       </div>`
     }
@@ -106,7 +106,7 @@ export function Batch({ log, base, at, q, turn }) {
 }
 
 /**
- * The number in its batch of the record that is open; null: none is open.
+ * Return the number of the open record in its batch, null if no record is open.
  *
  * @param {string | undefined} number
  * @param {number | null} offset
@@ -119,11 +119,11 @@ function recordOf(number, offset, records) {
 
 /**
  * @param {{
- *   log: Answer.PartitionShown, found: Answer.BatchOpened, record: number | null,
+ *   log: Answer.PartitionShown, page: Answer.BatchOpened, record: number | null,
  *   choose: (number: number) => void,
  * }} props
  */
-function Records({ log, found, record, choose }) {
+function Records({ log, page, record, choose }) {
   /** @type {Column<Answer.BatchRecord>[]} */
   const columns = [
     {
@@ -145,7 +145,7 @@ function Records({ log, found, record, choose }) {
       name: "Key",
       wide: true,
       value: (one) => one.key?.text ?? "",
-      show: (one) => html`<${Meant} value=${one.key} />`,
+      show: (one) => html`<${Preview} value=${one.key} />`,
     },
     {
       name: "Value",
@@ -154,7 +154,7 @@ function Records({ log, found, record, choose }) {
       show: (one) =>
         one.control
           ? html`<${Control} control=${one.control} />`
-          : html`<${Meant} value=${one.value} isValue keyed=${one.key !== null} />`,
+          : html`<${Preview} value=${one.value} isValue keyed=${one.key !== null} />`,
     },
     {
       name: "Headers",
@@ -181,14 +181,14 @@ function Records({ log, found, record, choose }) {
             aria-label="Record at offset ${one.offset}">record</a>`,
     },
   ];
-  const chosen = found.records.find((one) => one.number === record);
+  const chosen = page.records.find((one) => one.number === record);
   return html`
     <div class="seg-sunk">
-      <${Table} label="Records of the batch" columns=${columns} rows=${found.records}
+      <${Table} label="Records of the batch" columns=${columns} rows=${page.records}
           id=${(one) => one.number} selected=${record} empty=${html`<${Empty} title="No records">
             <span>
               ${
-                found.damage
+                page.damage
                   ? "The batch is damaged: its records cannot be read."
                   : "Compaction removed all records. The batch keeps the last offset " +
                     "and its producer's last sequence."
@@ -211,7 +211,7 @@ function Records({ log, found, record, choose }) {
                 ${chosen.headers.map(
                   ([key, value], at) => html`
                     <dt key=${at} class="mono"><${Text} value=${key?.text ?? "?"} /></dt>
-                    <dd><${Meant} value=${value} /></dd>
+                    <dd><${Preview} value=${value} /></dd>
                   `,
                 )}
               </dl>

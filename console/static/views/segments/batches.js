@@ -27,7 +27,7 @@ export function Batches({ log, base, q, turn, bar }) {
   if (data !== null && data !== last) setLast(data);
   const page = data ?? last;
   useEffect(() => {
-    // Somebody was led here, by a look-up for example.
+    // The address names a batch of another page, for example after a look-up.
     if (
       at !== null &&
       page !== null &&
@@ -138,7 +138,7 @@ export function Batches({ log, base, q, turn, bar }) {
 }
 
 /**
- * The page's batches side by side, as wide as they are long.
+ * The batches of the page as a row of bars, each as wide as its batch is long.
  *
  * @param {{ page: Answer.BatchesPage, at: number | null, turn: Turn }} props
  */
@@ -167,7 +167,7 @@ function filmClass(one, at) {
 }
 
 /**
- * Where the last batch of a page ends.
+ * Return the position after the last batch of a page.
  *
  * @param {Answer.BatchesPage} page
  */

@@ -5,7 +5,7 @@ import { html, useState } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
 import { bytes, count, ErrorLine, Note, Panel, plural, Table } from "../../parts/index.js";
 
-const NOBODY = html`<p class="quiet">The snapshot has no producers.</p>`;
+const NO_PRODUCERS = html`<p class="quiet">The snapshot has no producers.</p>`;
 
 /** @param {{ log: Answer.PartitionShown }} props */
 export function Beside({ log }) {
@@ -76,11 +76,11 @@ function Epochs({ epochs }) {
 /** @param {{ log: Answer.PartitionShown }} props */
 function Snapshots({ log }) {
   const [at, setAt] = useState(null);
-  const asked =
+  const address =
     at !== null && log.canRead
       ? path("/api/segments/{}/{}/snapshot", log.topic, log.partition, { dir: log.dir, offset: at })
       : null;
-  const { data, error, again } = useGet(asked);
+  const { data, error, again } = useGet(address);
   return html`<${Panel} title="Producer snapshots">
     ${
       log.snapshots.length === 0
@@ -119,7 +119,7 @@ function Snapshots({ log }) {
                   value: (one) => one.currentTxnFirstOffset,
                   show: (one) => one.currentTxnFirstOffset ?? "–",
                 },
-              ]} empty=${NOBODY} />`)
+              ]} empty=${NO_PRODUCERS} />`)
     }
     <p class="quiet">
       A snapshot has the state of the idempotent producers at its offset. With it, a restarted

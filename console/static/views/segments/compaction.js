@@ -1,26 +1,26 @@
 // @ts-check
-// How far a compacted log is cleaned.
+// The progress of compaction in a log: clean and dirty bytes, records left, tombstones.
 
 import { html } from "../../vendor/preact.js";
 import { Badge, bytes, count, duration, Panel, plural, time } from "../../parts/index.js";
 
-/** @param {{ found: Answer.CompactionShown }} props */
-export function Compaction({ found }) {
-  const whole = Math.max(1, found.cleanBytes + found.dirtyBytes + found.laterBytes);
+/** @param {{ state: Answer.CompactionShown }} props */
+export function Compaction({ state }) {
+  const whole = Math.max(1, state.cleanBytes + state.dirtyBytes + state.laterBytes);
   const width = (part) => `${(100 * part) / whole}%`;
-  const gone = found.offsets - found.records;
+  const gone = state.offsets - state.records;
   /** @type {[string, number, string][]} */
   const parts = [
-    ["clean", found.cleanBytes, "Already compacted: one record per key."],
-    ["dirty", found.dirtyBytes, "Written since the last cleaning. The next cleaning compacts it."],
+    ["clean", state.cleanBytes, "Already compacted: one record per key."],
+    ["dirty", state.dirtyBytes, "Written since the last cleaning. The next cleaning compacts it."],
     [
       "later",
-      found.laterBytes,
+      state.laterBytes,
       "The active segment, and records that are too young or not replicated: not cleanable yet.",
     ],
   ];
   return html`<${Panel} title="Compaction" actions=${
-    found.isDue
+    state.isDue
       ? html`<${Badge} kind="warn">due: the cleaner compacts it next<//>`
       : html`<${Badge} kind="good">not due<//>`
   }>
@@ -38,28 +38,28 @@ export function Compaction({ found }) {
       <dl class="facts">
         <dt>Dirty ratio</dt>
         <dd>
-          <b>${(found.ratio * 100).toFixed(1)} %</b> of clean and dirty bytes; cleaning starts
-          above ${Math.round(found.ratioMin * 100)} %
-          ${found.isOverdue ? ", or, as now, if a record is older than max.compaction.lag.ms" : ""}
+          <b>${(state.ratio * 100).toFixed(1)} %</b> of clean and dirty bytes; cleaning starts
+          above ${Math.round(state.ratioMin * 100)} %
+          ${state.isOverdue ? ", or, as now, if a record is older than max.compaction.lag.ms" : ""}
         </dd>
         <dt>Clean</dt>
         <dd>
-          ${bytes(found.cleanBytes)}
-          , ${found.wasCleaned ? `up to offset ${count(found.firstDirty)}` : "never cleaned"}
+          ${bytes(state.cleanBytes)}
+          , ${state.wasCleaned ? `up to offset ${count(state.firstDirty)}` : "never cleaned"}
         </dd>
         <dt>Dirty</dt>
-        <dd>${bytes(found.dirtyBytes)}</dd>
+        <dd>${bytes(state.dirtyBytes)}</dd>
         <dt>Not cleanable yet</dt>
-        <dd>${bytes(found.laterBytes)}, from offset ${count(found.firstUncleanable)} on</dd>
+        <dd>${bytes(state.laterBytes)}, from offset ${count(state.firstUncleanable)} on</dd>
       </dl>
       <dl class="facts">
         <dt>Records left</dt>
         <dd>
-          <b>${count(found.records)}</b> of ${count(found.offsets)} offsets
-          ${found.isWhole ? "" : ", still counting"}
+          <b>${count(state.records)}</b> of ${count(state.offsets)} offsets
+          ${state.isWhole ? "" : ", still counting"}
           ${
             gone > 0
-              ? `: compaction removed ${Math.round((100 * gone) / found.offsets)} %, ` +
+              ? `: compaction removed ${Math.round((100 * gone) / state.offsets)} %, ` +
                 "and their offsets stay unused"
               : ""
           }
@@ -67,15 +67,15 @@ export function Compaction({ found }) {
         <dt>Tombstones</dt>
         <dd>
           ${
-            found.tombstones === null
+            state.tombstones === null
               ? "not counted: the log is too large"
-              : count(found.tombstones)
+              : count(state.tombstones)
           }
         </dd>
         <dt>Tombstone removal</dt>
-        <dd>${whenTombstonesGo(found)}</dd>
+        <dd>${whenTombstonesGo(state)}</dd>
         <dt>delete.retention.ms</dt>
-        <dd>${duration(found.deleteRetention)}</dd>
+        <dd>${duration(state.deleteRetention)}</dd>
       </dl>
     </div>
   <//>`;

@@ -20,7 +20,7 @@ export function HexView({ data, onMore }) {
     <${Cells} data=${data} raw=${raw} owner=${owner} active=${active} point=${setPointed}
         hold=${setHeld} />
     <${Fields} data=${data} active=${active} point=${setPointed} hold=${setHeld} held=${held} />
-    ${field && html`<${Told} field=${field} raw=${raw} from=${data.from} data=${data} />`}
+    ${field && html`<${Explanation} field=${field} raw=${raw} from=${data.from} data=${data} />`}
     ${
       data.size > PART &&
       html`<div class="row seg-pages">
@@ -44,12 +44,12 @@ export function HexView({ data, onMore }) {
  * @param {number} length
  */
 function owners(fields, from, length) {
-  const found = new Int32Array(length).fill(-1);
+  const numbers = new Int32Array(length).fill(-1);
   fields.forEach((one, number) => {
     for (let at = Math.max(one.start - from, 0); at < Math.min(one.end - from, length); at += 1)
-      found[at] = number;
+      numbers[at] = number;
   });
-  return found;
+  return numbers;
 }
 
 /**
@@ -155,11 +155,11 @@ function shown(one) {
 }
 
 /**
- * The selected field, explained.
+ * The explanation of the selected field.
  *
  * @param {{ field: Answer.FieldShown, raw: any, from: number, data: Answer.BytesNamed }} props
  */
-function Told({ field, raw, from, data }) {
+function Explanation({ field, raw, from, data }) {
   const own = raw.subarray(
     Math.max(0, field.start - from),
     Math.max(0, Math.min(field.end - from, raw.length)),
@@ -230,7 +230,7 @@ function Bits({ bits }) {
 }
 
 /**
- * How the bytes of a varint make its number.
+ * The steps from the bytes of a varint to its number.
  *
  * @param {{ field: Answer.FieldShown, own: any, says: any }} props
  */

@@ -20,10 +20,10 @@ export function Indexes({ log, base, bar }) {
     <div class="seg-two">
       <${Index} log=${log} base=${base} kind="offsets" title=".index" facts=${bar.offsets}
           columns=${["Last offset of a batch", "Position of the batch (byte)"]} show=${count}
-          says="offset → position, 8 bytes per entry" />
+          format="offset → position, 8 bytes per entry" />
       <${Index} log=${log} base=${base} kind="times" title=".timeindex" facts=${bar.times}
           columns=${["Largest timestamp so far", "Last offset of its batch"]} show=${time}
-          says="timestamp → offset, 12 bytes per entry" />
+          format="timestamp → offset, 12 bytes per entry" />
     </div>
     <${Aborted} log=${log} base=${base} bar=${bar} />
   `;
@@ -33,10 +33,10 @@ export function Indexes({ log, base, bar }) {
  * @param {{
  *   log: Answer.PartitionShown, base: number, kind: string, title: string,
  *   facts: Answer.IndexShown | null, columns: string[], show: (value: number) => string,
- *   says: string,
+ *   format: string,
  * }} props
  */
-function Index({ log, base, kind, title, facts, columns, show, says }) {
+function Index({ log, base, kind, title, facts, columns, show, format }) {
   const [first, setFirst] = useState(0);
   const page = 100;
   const width = kind === "offsets" ? 8 : 12;
@@ -44,7 +44,7 @@ function Index({ log, base, kind, title, facts, columns, show, says }) {
     facts === null ? null : segmentPath(log, base, "/index", { kind, first, limit: page }),
   );
   return html`<section class="seg-index" aria-label=${title}>
-    <div class="spread"><h3 class="mono">${title}</h3><span class="quiet">${says}</span></div>
+    <div class="spread"><h3 class="mono">${title}</h3><span class="quiet">${format}</span></div>
     ${
       facts === null
         ? html`<p class="quiet">The segment has no such file yet.</p>`

@@ -17,7 +17,9 @@ import { Cells } from "./strip.js";
 import { segmentPath } from "./words.js";
 
 /**
- * A closed segment ends with its last batch; an active one may be in the middle of a write.
+ * A warning if a closed segment has bytes after its last batch, which ends at byte `end`.
+ *
+ * In an active segment there is none, because a write may be in progress.
  *
  * @param {{ bar: Answer.SegmentShown, end: number | null }} props
  */

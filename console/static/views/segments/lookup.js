@@ -12,7 +12,7 @@ export function LookUp({ log, turn }) {
   const [typed, setTyped] = useState("");
   const [wanted, setWanted] = useState(null);
   const middle = Math.floor((log.marks.logStart + log.marks.logEnd) / 2);
-  function look(event) {
+  function submit(event) {
     event.preventDefault();
     const text = typed.trim();
     if (kind === "offset")
@@ -20,7 +20,7 @@ export function LookUp({ log, turn }) {
     else
       setWanted({ kind, value: /^\d{11,}$/.test(text) ? Number(text) : new Date(text).getTime() });
   }
-  const segment = wanted === null ? null : heldBy(log, wanted);
+  const segment = wanted === null ? null : segmentWith(log, wanted);
   const why = wanted === null ? null : refusal(log, wanted, segment);
   const query = wanted === null ? null : { dir: log.dir, [wanted.kind]: wanted.value };
   const { data, error, again } = useGet(
@@ -29,7 +29,7 @@ export function LookUp({ log, turn }) {
       : null,
   );
   return html`<${Panel} title="How a broker finds an offset">
-    <form class="row" onSubmit=${look}>
+    <form class="row" onSubmit=${submit}>
       <select aria-label="Look up by" value=${kind} onChange=${(event) => {
         setKind(event.target.value);
         setTyped("");
@@ -56,16 +56,18 @@ export function LookUp({ log, turn }) {
       why === null &&
       segment &&
       data &&
-      html`<${Steps} log=${log} segment=${segment} found=${data} wanted=${wanted} turn=${turn} />`
+      html`<${Steps} log=${log} segment=${segment} lookUp=${data} wanted=${wanted} turn=${turn} />`
     }
   <//>`;
 }
 
-function heldBy(log, { kind, value }) {
+/** Return the segment in which a broker looks, null if there is none. */
+function segmentWith(log, { kind, value }) {
   if (kind === "offset") return segmentOf(log, value);
   return log.segments.find((one) => one.largestTime >= value) ?? null;
 }
 
+/** Return the reason why there is nothing to look up, null if there is none. */
 function refusal(log, { kind, value }, segment) {
   if (!Number.isFinite(value) || value < 0)
     return kind === "offset" ? "Enter a whole number as the offset." : "Enter a date and a time.";
@@ -89,15 +91,15 @@ function refusal(log, { kind, value }, segment) {
 
 /**
  * @param {{
- *   log: Answer.PartitionShown, segment: Answer.SegmentShown, found: Answer.LookUpShown,
+ *   log: Answer.PartitionShown, segment: Answer.SegmentShown, lookUp: Answer.LookUpShown,
  *   wanted: { kind: string, value: number }, turn: Turn,
  * }} props
  */
-function Steps({ log, segment, found, wanted, turn }) {
-  const { batch } = found;
-  const what = wanted.kind === "offset" ? count(wanted.value) : time(wanted.value);
+function Steps({ log, segment, lookUp, wanted, turn }) {
+  const { batch } = lookUp;
+  const target = wanted.kind === "offset" ? count(wanted.value) : time(wanted.value);
   const at = log.segments.findIndex((one) => one.base === segment.base);
-  const more = found.passedCount - found.passed.length;
+  const more = lookUp.passedCount - lookUp.passed.length;
   const near = log.segments.slice(Math.max(0, at - 2), at + 3);
   const offset = wanted.kind === "offset" ? wanted.value : null;
   const open = () => turn({ ...CLOSED, segment: segment.base, at: batch?.position, offset });
@@ -108,10 +110,10 @@ function Steps({ log, segment, found, wanted, turn }) {
         ${
           wanted.kind === "offset"
             ? html`
-                The last segment whose base offset is at most ${what}. The file name is the base
+                The last segment whose base offset is at most ${target}. The file name is the base
                 offset, so the broker opens no file.
               `
-            : html`The first segment whose largest timestamp is ${what} or later.`
+            : html`The first segment whose largest timestamp is ${target} or later.`
         }
       </p>
       <div class="seg-stepnames">
@@ -124,33 +126,33 @@ function Steps({ log, segment, found, wanted, turn }) {
       </div>
     </li>
     ${
-      found.ofTime &&
+      lookUp.ofTime &&
       html`<li>
         <h3>The time index</h3>
-        <${Probe} probe=${found.ofTime} file=".timeindex" show=${time} of="timestamp"
+        <${Probe} probe=${lookUp.ofTime} file=".timeindex" show=${time} of="timestamp"
             gives="offset" />
       </li>`
     }
     <li>
       <h3>The offset index</h3>
-      <${Probe} probe=${found.ofOffset} file=".index" show=${count} of="offset" gives="position" />
+      <${Probe} probe=${lookUp.ofOffset} file=".index" show=${count} of="offset" gives="position" />
     </li>
     <li>
       <h3>The scan</h3>
       <p>
         ${
-          found.passedCount === 0
-            ? html`From byte <b>${count(found.start)}</b>: the first batch header matches.`
+          lookUp.passedCount === 0
+            ? html`From byte <b>${count(lookUp.start)}</b>: the first batch header matches.`
             : html`
-                From byte <b>${count(found.start)}</b> on, header by header. The scan
-                skips ${plural(found.passedCount, "batch", "batches")} of ${bytes(
-                  found.passedBytes,
-                )} by ${found.passedCount === 1 ? "its" : "their"} length.
+                From byte <b>${count(lookUp.start)}</b> on, header by header. The scan
+                skips ${plural(lookUp.passedCount, "batch", "batches")} of ${bytes(
+                  lookUp.passedBytes,
+                )} by ${lookUp.passedCount === 1 ? "its" : "their"} length.
               `
         }
       </p>
       <div class="seg-passed">
-        ${found.passed.map(
+        ${lookUp.passed.map(
           (one) =>
             html`<i key=${one.position} style=${{ flexGrow: one.size }}
                 title=${`offsets ${one.baseOffset} to ${one.lastOffset}, ${bytes(one.size)}`}>
@@ -160,7 +162,7 @@ function Steps({ log, segment, found, wanted, turn }) {
         ${more > 0 && html`<span class="quiet">and ${count(more)} more batches</span>`}
         ${
           batch &&
-          html`<i class="hit" style=${{ flexGrow: batch.size }} title="found">
+          html`<i class="hit" style=${{ flexGrow: batch.size }} title="the batch of the look-up">
             <small>${count(batch.baseOffset)} to ${count(batch.lastOffset)}</small>
           </i>`
         }
@@ -172,7 +174,7 @@ function Steps({ log, segment, found, wanted, turn }) {
         batch === null
           ? html`<p>No batch in this segment has a timestamp this late.</p>`
           : html`
-              <p>${hit(found, wanted, what)}</p>
+              <p>${hit(lookUp, wanted, target)}</p>
               <button type="button" onClick=${open}>
                 Open the batch at byte ${count(batch.position)}
               </button>
@@ -182,7 +184,7 @@ function Steps({ log, segment, found, wanted, turn }) {
   </ol>`;
 }
 
-function hit({ batch, exact }, { kind }, what) {
+function hit({ batch, exact }, { kind }, target) {
   if (kind === "time")
     return html`
       The first batch whose largest timestamp, ${time(batch.maxTimestamp)}, is late enough.
@@ -190,13 +192,13 @@ function hit({ batch, exact }, { kind }, what) {
     `;
   if (!exact)
     return html`
-      Offset ${what} has no record: compaction removed it, or a marker has this offset. A Fetch
+      Offset ${target} has no record: compaction removed it, or a marker has this offset. A Fetch
       returns the next batch.
     `;
   return html`
     The batch covers offsets ${count(batch.baseOffset)} to ${count(batch.lastOffset)}. From here the
     broker sends whole batches by sendfile, without decoding them. The consumer skips records
-    before ${what}.
+    before ${target}.
   `;
 }
 

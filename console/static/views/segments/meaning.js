@@ -6,7 +6,7 @@ import { Badge, bytes, JsonTree, Text } from "../../parts/index.js";
 import { jsonOf } from "../record/values.js";
 
 /**
- * A key or value at length: as a tree where it is JSON.
+ * A whole key or value: JSON as a tree, else its text.
  *
  * @param {{ value: Answer.Content | null }} props
  */
@@ -45,7 +45,7 @@ export function Control({ control }) {
 }
 
 /** @param {{ value: Answer.Content | null, isValue?: boolean, keyed?: boolean }} props */
-export function Meant({ value, isValue = false, keyed = false }) {
+export function Preview({ value, isValue = false, keyed = false }) {
   if (value === null)
     return isValue && keyed
       ? html`<span class="seg-null" title="In a compacted topic a null value deletes the key">

@@ -23,32 +23,32 @@ export function useNews(log) {
     const earlier = before.current;
     before.current = log;
     if (earlier === null) return;
-    const known = new Map(earlier.segments.map((one) => [one.base, one]));
-    const now = new Map(log.segments.map((one) => [one.base, one]));
-    const found = [];
+    const earlierByBase = new Map(earlier.segments.map((one) => [one.base, one]));
+    const nowByBase = new Map(log.segments.map((one) => [one.base, one]));
+    const changes = [];
     for (const one of log.segments) {
-      const was = known.get(one.base);
-      if (!was) found.push(["good", `the log rolled: segment ${count(one.base)} is active now`]);
+      const was = earlierByBase.get(one.base);
+      if (!was) changes.push(["good", `the log rolled: segment ${count(one.base)} is active now`]);
       else if (one.fileSize < was.fileSize)
-        found.push([
+        changes.push([
           "violet",
           `segment ${count(one.base)} was compacted: ` +
             `${bytes(was.fileSize)} to ${bytes(one.fileSize)}`,
         ]);
     }
     for (const one of earlier.segments) {
-      if (!now.has(one.base))
-        found.push([
+      if (!nowByBase.has(one.base))
+        changes.push([
           "bad",
           `segment ${count(one.base)} was ` +
             (one.end <= log.marks.logStart ? "deleted" : "merged into the segment before it"),
         ]);
     }
-    if (found.length) {
+    if (changes.length) {
       const at = Date.now();
       setNews((old) =>
         [
-          ...found
+          ...changes
             .map(([kind, text], number) => ({ kind, text, at, id: `${at}-${number}` }))
             .reverse(),
           ...old,

@@ -1,5 +1,5 @@
 // @ts-check
-// One partition: its log as a strip, the deletion of its segments, and an opened segment.
+// The page of a partition: its log as a strip, the deletion of its segments, an opened segment.
 
 import { html } from "../../vendor/preact.js";
 import { replaceWith } from "../../address.js";
@@ -24,7 +24,7 @@ import {
 import { Strip } from "./strip.js";
 import { Segment } from "./segment.js";
 import { LookUp } from "./lookup.js";
-import { useOffsetAsked } from "./offset_asked.js";
+import { useOffsetInAddress } from "./offset_in_address.js";
 import { CLOSED, fateOf } from "./words.js";
 import { useNews } from "./news.js";
 import { Fates } from "./fates.js";
@@ -42,7 +42,7 @@ export function Partition({ topic, partition, q }) {
   const news = useNews(log);
   const turn = (changes) =>
     replaceWith(links.partitionSegments(topic, partition, { ...q, ...changes }));
-  useOffsetAsked(log, q, turn);
+  useOffsetInAddress(log, q, turn);
   const crumbs = [["Segments on disk", links.segments()]];
   const title = `${topic}-${partition}`;
   if (log === null) {
@@ -92,7 +92,7 @@ export function Partition({ topic, partition, q }) {
     }
     <${LookUp} log=${log} q=${q} turn=${turn} />
     <${Fates} log=${log} chosen=${chosen} open=${open} />
-    ${log.compaction && html`<${Compaction} found=${log.compaction} />`}
+    ${log.compaction && html`<${Compaction} state=${log.compaction} />`}
     <${Beside} log=${log} />
   <//>`;
 }

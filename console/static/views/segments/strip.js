@@ -135,7 +135,7 @@ function Box({ box, log, selected, onSelect }) {
 }
 
 /**
- * How many of the records are left, by place in the segment.
+ * The records left in each run of offsets of a segment: a cell is more opaque with more records.
  *
  * @param {{ segment: Answer.SegmentShown }} props
  */
@@ -231,7 +231,7 @@ function placedMarks(log, boxes) {
     }))
     .sort((one, other) => one.place - other.place)
     .map((one) => {
-      // Labels stand left of their line where that is far to the right; none covers another.
+      // A label stands left of its mark if the mark is far to the right. No label covers another.
       const isAside = one.place > (isNarrow ? 42 : 70);
       const room = isNarrow ? 58 : 17;
       const [from, to] = isAside ? [one.place - room, one.place] : [one.place, one.place + room];
@@ -244,12 +244,12 @@ function placedMarks(log, boxes) {
 
 /** @param {{ segment: Answer.SegmentShown, start: number, width: number }[]} boxes */
 function ruler(boxes) {
-  const found = [];
+  const labels = [];
   let last = -100;
   for (const { segment, start } of boxes) {
-    if (start - last < 9 || (start > 94 && found.length)) continue;
-    found.push({ offset: segment.base, place: start });
+    if (start - last < 9 || (start > 94 && labels.length)) continue;
+    labels.push({ offset: segment.base, place: start });
     last = start;
   }
-  return found;
+  return labels;
 }

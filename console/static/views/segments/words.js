@@ -22,7 +22,7 @@ export function segmentPath(log, base, part, query = {}) {
 }
 
 /**
- * The segment that has an offset, or would have it; null: all segments begin after it.
+ * Return the last segment that begins at or before an offset, null if all begin after it.
  *
  * @param {Answer.PartitionShown} log
  * @param {number} offset
@@ -71,7 +71,7 @@ function urgency(ms) {
 }
 
 /**
- * Return the reasons for that in full sentences.
+ * Return when and why a segment will be deleted, in full sentences.
  *
  * @param {Answer.FateShown | null} fate
  * @param {number} now
@@ -110,7 +110,7 @@ export function fateAtLength(fate, now, log) {
 }
 
 /**
- * The part of a batch's or segment's offsets whose records are left: 0 to 1.
+ * Return the share of a segment's offsets whose records are left, 0 to 1; null until counted.
  *
  * @param {Answer.SegmentShown} segment
  */
@@ -122,7 +122,7 @@ export function left(segment) {
 }
 
 /**
- * Base64 → bytes.
+ * Return the bytes of a base64 text.
  *
  * @param {string} base64
  */

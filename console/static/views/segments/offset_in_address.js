@@ -1,18 +1,18 @@
 // @ts-check
-// The offset in the address of a partition's segments: its segment and batch open.
+// The parameter `offset` of a partition's address, which opens a segment and a batch.
 
 import { useEffect } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
 import { segmentOf } from "./words.js";
 
 /**
- * Open the segment and the batch that have the `offset` of the address, if no segment is open.
+ * Open the segment and the batch with the `offset` of the address, if the address has no segment.
  *
  * @param {Answer.PartitionShown | null} log
  * @param {Q} q
  * @param {Turn} turn
  */
-export function useOffsetAsked(log, q, turn) {
+export function useOffsetInAddress(log, q, turn) {
   const offset = q.offset !== undefined && q.segment === undefined ? Number(q.offset) : NaN;
   const segment = log === null || Number.isNaN(offset) ? null : segmentOf(log, offset);
   const { data } = useGet(
