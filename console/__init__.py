@@ -1,7 +1,7 @@
-"""`ottla console`: a web page in which a cluster is looked at; a process of its own.
+"""`ottla console`: a web page that shows a cluster, served by a process of its own.
 
-A client of the cluster like any other command, of Ottla and of Apache Kafka: what it shows comes
-through the cluster's answers under its own login. Files of a node are read where its operator names
-them, and a record's way where that node keeps traces (`segments`, `flow`), after the cluster was
-asked whether that login may know. A folder for each view; `static` is the page.
+The console is a client of Ottla or Apache Kafka like any other command, with a login of its own.
+`segments` also reads the files of nodes on this machine, and `flow` their traces, if `--data` names
+their folders and the cluster allows this to the login. Each view has a folder; `static` is the
+page.
 """

@@ -1,8 +1,8 @@
-"""Answers of endpoints as JSON: dataclasses, whose fields are named as the page reads them.
+"""The JSON of answers: dataclasses whose fields have the names that the page reads.
 
-A name that Python keeps for itself ends with an underscore there (`from_`). A field that the page
-does not get at all, which is another thing than null, is `ABSENT`. `answer_types` makes the types
-of the page's JavaScript out of these classes.
+A name that Python reserves ends with an underscore in the class (`from_`). A field with the value
+`ABSENT` is left out of the JSON; this differs from null. `tests.tools.answer_types` generates the
+types of the page's JavaScript from these classes.
 """
 
 from __future__ import annotations
@@ -23,26 +23,31 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 JSON_NAME = "json_name"
-"""In the metadata of a field: its name in JSON, where that is no name in Python."""
+"""The key, in the metadata of a field, of a JSON name that is no valid name in Python."""
 
 
 def to_json(answer: object) -> str:
-    """Return what the browser is sent. Raises TypeError for what is no answer."""
+    """Return an answer as JSON. Raises TypeError for a value that is no dataclass of answers."""
     return json.dumps(answer, separators=(",", ":"), default=fields_of)
 
 
 def fields_of(answer: object) -> dict[str, object]:
-    """Return the fields of a dataclass that are there, by their names in JSON."""
-    found = {}
+    """Return the fields of a dataclass by their names in JSON, without those that are ABSENT."""
+    shown = {}
     for name, json_name in names_of(cast(Hashable, type(answer))):
         value = getattr(answer, name)
         if value is not ABSENT:
-            found[json_name] = value
-    return found
+            shown[json_name] = value
+    return shown
 
 
 @cache
 def names_of(kind: Hashable) -> tuple[tuple[str, str], ...]:
-    """Return the names of a dataclass's fields, here and in JSON. Raises TypeError for another."""
-    known = fields(cast(Any, kind))
-    return tuple((one.name, one.metadata.get(JSON_NAME, one.name.rstrip("_"))) for one in known)
+    """Return (name in Python, name in JSON) of each field of a dataclass.
+
+    Raises TypeError for any other class.
+    """
+    own = fields(cast(Any, kind))
+    return tuple(
+        (field.name, field.metadata.get(JSON_NAME, field.name.rstrip("_"))) for field in own
+    )

@@ -3,7 +3,7 @@
 A page of another site in the same browser can send requests to loopback. Four things keep it out:
 the cookie of the login, which goes along with requests of this site alone; `Host`, so a name that
 an attacker made to point here (DNS rebinding) is rejected; `Origin` and `Sec-Fetch-Site`; and, for
-writes, JSON, which no form can send. Pure: decides from a request's words.
+writes, JSON, which no form can send. Pure: decides from the headers of a request.
 
 Follows the Fetch Metadata and Cookie (RFC 6265bis, SameSite) rules that browsers keep.
 """
@@ -32,7 +32,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The words of a request by which the gate decides. Names of headers are in lower case."""
+    """The parts of a request by which the gate decides. The names of headers are in lower case."""
 
     method: str
     path: str
@@ -53,7 +53,10 @@ class Gate:
         allow_writes: bool = False,
         behind_tls: bool = False,
     ) -> None:
-        """`behind_tls`: browsers reach the console only through a proxy with TLS."""
+        """Create the gate of the console at `port`.
+
+        `behind_tls`: browsers reach the console only through a proxy with TLS.
+        """
         self.login = login
         self._behind_tls = behind_tls
         self._port = port

@@ -19,9 +19,9 @@ class ConsoleOptions:
     allow_writes: bool = False
     host: str = "127.0.0.1"
     port: int = 8080
-    """0: one that is free."""
+    """The port of the page; 0 stands for any free port."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names by which browsers may reach it, besides those of this machine."""
+    """The host names by which browsers may reach the console, besides those of this machine."""
     behind_tls: bool = False
     """Whether browsers reach the console only through a proxy with TLS."""
     token: str | None = None

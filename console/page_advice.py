@@ -1,6 +1,6 @@
-"""Errors of the client as the page shows them: advice for a command line becomes the console's.
+"""The client's errors for the page: advice for a command line becomes advice for the page.
 
-The client's texts serve the commands of `ottla` too, and some name an option or a command to run.
+The commands of `ottla` print the same errors, so some of them name an option or a command to run.
 """
 
 from __future__ import annotations

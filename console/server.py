@@ -96,7 +96,7 @@ def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
 
 
 class Where(NamedTuple):
-    """How to log in, as the start says it: a token for the link, or a note without a secret."""
+    """The login as it is printed at the start: a token for the link, or a note without a secret."""
 
     token: str | None
     note: str

@@ -36,7 +36,6 @@ def _about(console: Console, _ask: Ask) -> About:
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     get("/api/about", _about),
-    # a view a line: *topics.endpoints.ENDPOINTS
     *access.ENDPOINTS,
     *configs.ENDPOINTS,
     *flow.ENDPOINTS,

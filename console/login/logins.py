@@ -78,8 +78,11 @@ class PasswordLogin:
         clock: Callable[[], float] = time.time,
         unknown: PasswordHash | None = None,
     ) -> None:
-        """`unknown` is hashed against for a user that the file lacks, so that the answer takes as
-        long as for a wrong password."""
+        """Create the login of the users in a file.
+
+        The password of a user that the file lacks is hashed with `unknown`, so that the rejection
+        takes as long as for a wrong password.
+        """
         self._file = file
         self._clock = clock
         self._unknown = unknown or hash_of(secrets.token_urlsafe())

@@ -43,7 +43,7 @@ TRANSACTIONS_MAX = 500
 WAITING_MAX = 500
 PRODUCERS_MAX = 500
 PARTITIONS_MAX = 50_000
-"""The most partitions whose last stable offset is asked for."""
+"""The most partitions whose last stable offset is read."""
 LONGEST_MS = 1 << 62
 
 

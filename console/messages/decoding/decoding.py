@@ -54,7 +54,7 @@ DECODED_BYTES_MAX = 1024 * 1024
 """The size of the largest key or value that is decoded."""
 _PARSED_MAX = 200
 _FIRST_ID = 1
-"""The lowest id that a registry gives to a schema; it is not asked for a lower one."""
+"""The lowest id that a registry gives to a schema; lower ids are not looked up."""
 
 
 class Decodes(Protocol):

@@ -29,7 +29,7 @@ KEPT_MAX = 1_000
 ALONE_S = 10.0
 """The time for which a registry is not asked after it did not answer."""
 UNKNOWN_S = 30.0
-"""The time for which an id that the registry did not know is not asked for again."""
+"""The time after which an id that the registry lacked is looked up again."""
 REQUESTS_AT_ONCE = 4
 REFERENCES_MAX = 50
 AVRO, PROTOBUF, JSON = "AVRO", "PROTOBUF", "JSON"
@@ -49,7 +49,7 @@ Kept = tuple[float | None, Schema | Undecodable]
 
 
 class Registry:
-    """`registry.schema(7)`, from any thread."""
+    """A client of a schema registry for all threads: `registry.schema(7)`."""
 
     def __init__(
         self,
@@ -57,8 +57,10 @@ class Registry:
         login: RegistryLogin | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`login` None: the login in the URL, if there is one. Raises StartError for an invalid
-        URL."""
+        """Prepare requests to the registry at `url`. Raises StartError for an invalid URL.
+
+        Without `login`, the login in the URL is used, if it has one.
+        """
         parts = urlsplit(url)
         try:
             port = parts.port
