@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import chain
 from typing import NamedTuple
 
 from client.cluster import ClusterClient, partitions_of
-from client.configs.settings import TOPIC, ConfigResource, configs_of
+from client.configs.settings import SOURCES, TOPIC, ConfigResource, configs_of
 from client.place_offsets import offsets_at, spans
 from client.places import TIME, Place
 from client.refusals import Refused
@@ -16,6 +16,9 @@ from client.topics import log_sizes
 RETENTION_MS, RETENTION_BYTES = "retention.ms", "retention.bytes"
 _POLICY = "cleanup.policy"
 _NEARLY_ALL = 0.9
+_INHERITED = (RETENTION_MS, RETENTION_BYTES, _POLICY)
+_MS_OF_UNIT = {"minutes": 60_000, "hours": 3_600_000}
+"""The units of a broker's keys such as `log.retention.hours`, from which a topic inherits."""
 
 
 class Share(NamedTuple):
@@ -26,20 +29,25 @@ class Share(NamedTuple):
 
 
 def deletion_warnings(
-    cluster: ClusterClient, topic: str, values: Mapping[str, str], now_ms: int
+    cluster: ClusterClient,
+    topic: str,
+    values: Mapping[str, str],
+    now_ms: int,
+    removed: Collection[str] = (),
 ) -> list[str]:
     """Return a sentence for each of the new values by which retention deletes more than nothing.
 
-    Raises StartError.
+    `removed`: the keys that are reset to the values that the topic inherits. Raises StartError.
     """
-    limits = {
-        key: int(values[key])
-        for key in (RETENTION_MS, RETENTION_BYTES)
-        if values.get(key, "").strip().isdecimal()
-    }
-    if not limits:
-        return []
     try:
+        values = {**values, **_inherited(cluster, topic, removed)}
+        limits = {
+            key: int(values[key])
+            for key in (RETENTION_MS, RETENTION_BYTES)
+            if values.get(key, "").strip().isdecimal()
+        }
+        if not limits:
+            return []
         if not _is_deleted_from(cluster, topic, values):
             return []
         warnings = []
@@ -64,6 +72,24 @@ def in_words(share: Share, unit: str, units: str) -> str:
     if share.deleted >= share.held * _NEARLY_ALL:
         return f"Nearly everything is deleted: {counted}."
     return f"Retention then deletes {counted}."
+
+
+def _inherited(cluster: ClusterClient, topic: str, keys: Collection[str]) -> dict[str, str]:
+    """Return the values that the topic has without its own values of these keys. Raises Refused."""
+    wanted = [key for key in _INHERITED if key in keys]
+    found = {}
+    for config in configs_of(cluster, ConfigResource(TOPIC, topic), wanted) if wanted else ():
+        for synonym in config.synonyms:
+            if SOURCES.get(synonym.source) != "topic" and synonym.value is not None:
+                found[config.name] = _in_topic_units(synonym.name, synonym.value)
+                break
+    return found
+
+
+def _in_topic_units(key: str, value: str) -> str:
+    """Return a broker's value in the unit of the topic's config: milliseconds instead of hours."""
+    factor = _MS_OF_UNIT.get(key.rpartition(".")[2])
+    return value if factor is None or not value.isdecimal() else str(int(value) * factor)
 
 
 def _is_deleted_from(cluster: ClusterClient, topic: str, values: Mapping[str, str]) -> bool:

@@ -111,7 +111,7 @@ def _change(console: Console, ask: Ask) -> ChangedConfigs:
         alter_configs(cluster, resource, values, removed, dry_run=not execute)
         warnings = []
         if resource.kind == TOPIC and not execute:
-            warnings = deletion_warnings(cluster, resource.name, values, wall_ms())
+            warnings = deletion_warnings(cluster, resource.name, values, wall_ms(), removed)
     return ChangedConfigs(execute, str(resource), warnings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
+    DescribeConfigsSynonym,
 )
 from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
 from tests.unit.client.topic_answers import sizes
@@ -18,7 +20,12 @@ from tests.unit.client.topic_answers import sizes
 NOW_MS = 100_000
 
 
-def warnings(values: dict[str, str], policy: str = "delete", **answers: Any) -> list[str]:
+def warnings(
+    values: dict[str, str],
+    policy: str = "delete",
+    removed: Collection[str] = (),
+    **answers: Any,
+) -> list[str]:
     config = DescribeConfigsResourceResult("cleanup.policy", policy)
     known = {
         "ListOffsetsRequest": offsets_of,
@@ -28,7 +35,7 @@ def warnings(values: dict[str, str], policy: str = "delete", **answers: Any) -> 
         ),
     }
     cluster = ScriptedCluster([topic_of("t")], known | answers)
-    return deletion_warnings(cluster, "t", values, NOW_MS)
+    return deletion_warnings(cluster, "t", values, NOW_MS, removed)
 
 
 def test_all_older_records_are_counted() -> None:
@@ -55,6 +62,43 @@ def test_bytes_above_the_limit_are_counted() -> None:
 )
 def test_nothing_is_said_of_other_changes(values: dict[str, str]) -> None:
     assert warnings(values) == []
+
+
+@pytest.mark.parametrize(
+    ("inherited", "is_deleted"),
+    [
+        (("log.retention.hours", "1", 4), False),
+        (("log.retention.hours", "0", 4), True),
+        (("log.retention.ms", "1", 5), True),
+        (("retention.ms", "1", 1), False),
+    ],
+)
+def test_a_reset_is_previewed_with_the_value_that_the_topic_inherits(
+    inherited: tuple[str, str, int], is_deleted: bool
+) -> None:
+    def offsets(request: Any) -> Any:
+        answer = offsets_of(request)
+        if request.topics[0].partitions[0].timestamp >= 0:
+            late = request.topics[0].partitions[0].timestamp >= NOW_MS - 1
+            answer.topics[0].partitions[0].offset = -1 if late else 3
+        return answer
+
+    name, value, source = inherited
+    synonyms = [
+        DescribeConfigsSynonym("retention.ms", "86400000", 1),
+        DescribeConfigsSynonym(name, value, source),
+    ]
+    retention = DescribeConfigsResourceResult("retention.ms", "86400000", synonyms=synonyms)
+    policy = DescribeConfigsResourceResult("cleanup.policy", "delete")
+
+    def configs(request: Any) -> Any:
+        asked = request.resources[0].configuration_keys
+        found = [one for one in (retention, policy) if one.name in asked]
+        return DescribeConfigsResponse(results=[DescribeConfigsResult(0, None, 2, "t", found)])
+
+    answers = {"ListOffsetsRequest": offsets, "DescribeConfigsRequest": configs}
+    said = warnings({}, removed=["retention.ms"], **answers)
+    assert bool(said) == is_deleted
 
 
 def test_a_topic_that_is_only_compacted_deletes_nothing() -> None:

@@ -11,8 +11,17 @@ import pytest
 
 from client.records.batching import parse_json
 from console.answers import ABSENT
+from console.endpoints import STATIC
 from console.messages.decoding.decoded_parts import DecodedParts
-from console.messages.exporting import ExportStatus, Found, csv, ndjson, pieces
+from console.messages.exporting import (
+    BYTES_MAX,
+    RECORDS_MAX,
+    ExportStatus,
+    Found,
+    csv,
+    ndjson,
+    pieces,
+)
 from protocol.records import Record
 
 RECORDS = [
@@ -84,3 +93,8 @@ def test_a_caller_may_leave_while_nothing_is_found() -> None:
     assert status.ended is ABSENT
     assert list(file) == []
     assert status.ended == "end"
+
+
+def test_the_page_names_the_limits() -> None:
+    menu = (STATIC / "views" / "messages" / "export.js").read_text()
+    assert f"At most {RECORDS_MAX:,} records or {BYTES_MAX >> 20} MiB" in menu
