@@ -1,7 +1,8 @@
 // @ts-check
 // The page of one record: key, value and headers, its batch, and links to the records beside it.
 
-import { html } from "../vendor/preact.js";
+import { html, useState } from "../vendor/preact.js";
+import { goTo } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
@@ -16,6 +17,7 @@ import {
   Time,
   Waiting,
 } from "../parts/index.js";
+import { Produce } from "./produce.js";
 import { Opened } from "./record/opened.js";
 import { topicTabs } from "./topic.js";
 
@@ -25,6 +27,7 @@ export function RecordPage({ params, about }) {
   const { data, error, loading, again } = useGet(
     path("/api/topics/{}/records/{}/{}", topic, partition, offset, { uncommitted: q.uncommitted }),
   );
+  const [sent, setSent] = useState(/** @type {Answer.RecordShown | null} */ (null));
   const place = { topic, partition, uncommitted: q.uncommitted };
   return html`<${Page} title="${topic}-${partition}, offset ${count(Number(offset))}"
       crumbs=${[
@@ -44,7 +47,8 @@ export function RecordPage({ params, about }) {
     ${
       data?.record &&
       html`<${Panel} label="Record">
-        <${Opened} topic=${topic} record=${data.record} uncommitted=${q.uncommitted} />
+        <${Opened} topic=${topic} record=${data.record} uncommitted=${q.uncommitted}
+            onAgain=${about.writes ? setSent : undefined} />
       <//>`
     }
     ${
@@ -53,6 +57,14 @@ export function RecordPage({ params, about }) {
           offset=${offset} isLocal=${(about.local ?? []).length > 0} />`
     }
     ${data && data.record === null && html`<${Gone} found=${data} ...${place} offset=${offset} />`}
+    ${
+      sent &&
+      html`<${Produce} topic=${topic} partitions=${null} record=${sent}
+          onClose=${() => setSent(null)} onDone=${(written) => {
+            setSent(null);
+            if (written.offset >= 0) goTo(links.record(topic, written.partition, written.offset));
+          }} />`
+    }
   <//>`;
 }
 

@@ -216,8 +216,10 @@ def test_a_record_that_is_edited_and_sent_again_keeps_the_rest(
     dialog.get_by_label("Topic").fill("copies")
     dialog.get_by_label("Topic").press("Enter")
     dialog.wait_for(state="detached")
-    tab.page.get_by_role("heading", name="copies", level=1).wait_for()
-    tab.page.get_by_role("button", name="Record").first.wait_for()
+    tab.page.get_by_role("heading", name="copies-0, offset 0", level=1).wait_for()
+    tab.page.get_by_role("button", name="Send again").click()
+    dialog.get_by_label("Topic").press("Enter")
+    tab.page.get_by_role("heading", name="copies-0, offset 1", level=1).wait_for()
 
 
 def _run(command: str) -> None:

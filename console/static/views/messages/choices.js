@@ -20,10 +20,11 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
   const set = (change) => setForm({ ...form, ...change });
   const needsMore = NEED_MORE.includes(form.place);
   const isRange = form.place === "range";
+  const staysLive = form.live && !needsMore;
   const hasDirection = needsMore && !isRange;
   return html`<form class="choices" onSubmit=${(event) => {
     event.preventDefault();
-    go({ live: false });
+    go({ live: staysLive });
   }}>
     <div class="row">
       <${Field} label="Show">
@@ -91,7 +92,9 @@ export function Choices({ form, setForm, go, partitions, leftOut }) {
       </select>
       <${Check} label="Match case" checked=${form.case} onChange=${(on) => set({ case: on })} />
       <${Check} label="Regex" checked=${form.regex} onChange=${(on) => set({ regex: on })} />
-      <${Button} type="submit" kind=${needsMore ? "" : "primary"}>Search<//>
+      <${Button} type="submit" kind=${needsMore ? "" : "primary"}>
+        ${staysLive ? "Search in the live view" : "Search"}
+      <//>
       ${
         (form.q || form.filter) &&
         html`<${Button} kind="plain" onClick=${() => go({ q: "", filter: "" })}>Clear<//>`

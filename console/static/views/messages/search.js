@@ -22,7 +22,7 @@ export function Search({ topic, q, ...rest }) {
   const before = useRef(NONE);
   const order = q.finds === "oldest" ? null : "newest";
   const query = { ...searchedOf(q), cursor, order };
-  const { error, done } = useStream(
+  const { error, done, again } = useStream(
     stopped ? null : path("/api/topics/{}/search", topic, query),
     (event) => {
       // The stream starts, or restarts.
@@ -40,9 +40,9 @@ export function Search({ topic, q, ...rest }) {
     kept.current = [];
     setCursor(progress?.cursor ?? "");
   }
-  if (error && !progress) return html`<${ErrorLine} error=${error} />`;
+  if (error && !progress) return html`<${ErrorLine} error=${error} onAgain=${again} />`;
   return html`
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${again} />
     <${Panel} label="Search results"
         title=${html`${plural(found.length, "match", "matches")} for <${Sought} q=${q} />`}
         inside=${false} actions=${html`

@@ -3,7 +3,7 @@
 
 import { html } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
-import { Button, CopyMenu, ErrorLine, Text, Waiting, ago, count, time } from "../../parts/index.js";
+import { Button, CopyMenu, ErrorLine, Text, Time, Waiting, ago, count } from "../../parts/index.js";
 import { textsToCopy } from "./copying.js";
 import { Headers } from "./headers.js";
 import { Part } from "./part.js";
@@ -31,7 +31,8 @@ export function Opened({ topic, record, uncommitted, onAgain }) {
     <div class="spread">
       <span class="quiet">
         ${topic}-${record.partition} ·
-        offset ${count(record.offset)} · ${time(record.timestamp)} · ${ago(record.timestamp)}
+        offset ${count(record.offset)} · <${Time} ms=${record.timestamp} /> ·
+        ${ago(record.timestamp)}
       </span>
       <span class="row">
         <${CopyMenu} items=${textsToCopy(whole, file)} />
