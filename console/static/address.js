@@ -28,7 +28,8 @@ export function replaceWith(link) {
 }
 
 /**
- * A text of a view that stands in the query of the address, so that Back and a reload show the same.
+ * A text of a view that stands in the query of the address, so that Back and a reload show the
+ * same.
  * Return it and a function that sets it. `name` null: the text is only kept by the view.
  *
  * @param {string | null} name

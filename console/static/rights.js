@@ -14,7 +14,8 @@ import { path, useGet } from "./api.js";
 export function denied(operations, operation, kind) {
   if (!operations || operations.includes(operation)) return undefined;
   const words = operation.split("_").map((word) => word[0] + word.slice(1).toLowerCase());
-  return `The console's login needs ${words.join("")} on ${kind === "cluster" ? "the" : "this"} ${kind}`;
+  const where = kind === "cluster" ? "the cluster" : `this ${kind}`;
+  return `The console's login needs ${words.join("")} on ${where}`;
 }
 
 /**

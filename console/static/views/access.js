@@ -52,7 +52,8 @@ export function Access({ about }) {
         <${Part} ...${shared} title="SCRAM users" part=${data.users} columns=${USERS}
             none="No SCRAM users" add="user" what="Add a user…"
             remove=${removeUser} />
-        <${Part} ...${shared} noChange=${deniedOf("ALTER_CONFIGS")} title="Quotas" part=${data.quotas} columns=${QUOTAS}
+        <${Part} ...${shared} noChange=${deniedOf("ALTER_CONFIGS")}
+            title="Quotas" part=${data.quotas} columns=${QUOTAS}
             none="No quotas: clients are not limited" add="quota" what="Set a quota…"
             remove=${removeQuota} />
         <${Part} ...${shared} title="Delegation tokens" part=${data.tokens} columns=${TOKENS}

@@ -58,12 +58,16 @@ export function Configs({ params, about }) {
       <nav class="tabs" aria-label="Resource type">
         ${KINDS.map(
           ([one, title]) =>
-            html`<a href=${links.configs({ ...params.q, kind: one, name: null })} aria-current=${one === kind ? "page" : undefined}>
+            html`<a href=${links.configs({ ...params.q, kind: one, name: null })}
+                aria-current=${one === kind ? "page" : undefined}>
               ${title}
             </a>`,
         )}
       </nav>
-      ${names.length > 0 && html`<${Names} q=${params.q} kind=${kind} names=${names} name=${name} />`}
+      ${
+        names.length > 0 &&
+        html`<${Names} q=${params.q} kind=${kind} names=${names} name=${name} />`
+      }
     </div>
     ${!known && !error && html`<${Waiting} />`}
     ${known?.absent[kind] && html`<${Note}>${known.absent[kind]}<//>`}
@@ -88,7 +92,8 @@ function Names({ q, kind, names, name }) {
       ${names.map(
         (one) =>
           html`<a class="button ${one === name ? "chosen" : ""}"
-              aria-current=${one === name ? "true" : undefined} href=${links.configs({ ...q, kind, name: one })}>
+              aria-current=${one === name ? "true" : undefined}
+              href=${links.configs({ ...q, kind, name: one })}>
             ${one === "all" ? "all brokers" : `broker ${one}`}
           </a>`,
       )}

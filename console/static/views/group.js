@@ -164,7 +164,9 @@ function columnsOf(members, most) {
       wide: true,
       value: (row) => `${row.topic}-${row.partition}`,
       show: (row) => html`
-        <a href=${links.topic(row.topic)} aria-label="Topic ${row.topic}">${row.topic}</a>-${row.partition}
+        <a href=${links.topic(row.topic)} aria-label="Topic ${row.topic}">
+          ${row.topic}
+        </a>-${row.partition}
       `,
     },
     {

@@ -82,7 +82,8 @@ export function Groups() {
           <${Table} label="Groups" rows=${data.groups} columns=${COLUMNS} id=${(row) => row.group}
               empty=${nothing(word, data.hides_some)} />
         <//>
-        <${Pages} from=${from} count=${data.count} onMove=${(/** @type {number} */ at) => setStart(String(at))} />
+        <${Pages} from=${from} count=${data.count}
+            onMove=${(/** @type {number} */ at) => setStart(String(at))} />
       `
     }
   <//>`;

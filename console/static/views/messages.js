@@ -103,7 +103,10 @@ export function Messages({ params, about }) {
         }.
       <//>`
     }
-    ${!ends.error && html`<${mode} key=${mode.name + (q.live || isSearch ? asked : "")} ...${common} />`}
+    ${
+      !ends.error &&
+      html`<${mode} key=${mode.name + (q.live || isSearch ? asked : "")} ...${common} />`
+    }
     ${
       again !== undefined &&
       html`<${Produce} topic=${topic} partitions=${partitions} record=${again}

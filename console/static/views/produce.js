@@ -18,7 +18,8 @@ const NEW_HEADER = { name: "", isNew: true, form: "text", text: "", isNull: fals
 
 /**
  * `record`: the record to send again. `onDone({ partition, offset })` is called for a record that
- * was written to the topic, whose `partitions` are looked up if they are null; if it was written to another topic, the page goes there.
+ * was written to the topic; if it was written to another topic, the page goes there. `partitions`
+ * null: they are looked up.
  *
  * @param {{
  *   topic: string, partitions: number[] | null, record: Answer.RecordShown | null, onDone: Call,

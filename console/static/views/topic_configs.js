@@ -33,7 +33,8 @@ export function Configs({ topic, writes, noChange }) {
     ${error && html`<div class="inside"><${ErrorLine} error=${error} onAgain=${again} /></div>`}
     ${
       data &&
-      html`<${Table} label="Configs" columns=${columnsOf(writes ? setEdited : null, noChange)} rows=${rows}
+      html`<${Table} label="Configs" rows=${rows}
+          columns=${columnsOf(writes ? setEdited : null, noChange)}
           id=${(config) => config.name}
           empty=${html`<${Empty} title="The topic has no configs of its own">
             The brokers' defaults apply.
