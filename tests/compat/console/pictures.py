@@ -9,16 +9,32 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
-from tests.compat.console.scene import LAGGING, ORDERS, STEADY, consume, make_scene, trickle
+from tests.compat.console.scene import (
+    LAGGING,
+    ORDERS,
+    PAYMENTS,
+    STEADY,
+    consume,
+    make_scene,
+    open_transaction,
+    trickle,
+)
 from tests.tools.cluster_processes import ClusterProcesses
 from tests.tools.console import Tab, chromium, running_console
 
 FOLDER = Path(__file__).resolve().parents[3] / "docs" / "pictures"
 SIZE = (1280, 800)
+TRANSACTIONAL_ID = "refunds-worker-1"
+FOUND = urlencode(
+    {"q": "Kyoto", "filter": "value.total > 300 && value.gift == true"}, quote_via=quote
+)
 SHOWN = {
     "overview": ("/", "Healthy"),
     "messages": (f"/topics/{ORDERS}/messages", "The newest 50"),
+    "filter": (f"/topics/{ORDERS}/messages?{FOUND}", "matches for"),
+    "transactions": ("/transactions", TRANSACTIONAL_ID),
     "group": (f"/groups/{LAGGING}", "Lag over the last hour"),
     "replicas": ("/replicas", f"{ORDERS}-0"),
     "segments": (f"/segments/{ORDERS}/0", "high watermark"),
@@ -43,6 +59,7 @@ def main() -> int:
             running_console(cluster.bootstrap, ["--allow-writes"], data, folder) as link,
             trickle(cluster.bootstrap, 250),
             consume(cluster.bootstrap, STEADY, ORDERS),
+            open_transaction(cluster.bootstrap, TRANSACTIONAL_ID, PAYMENTS),
             chromium() as browser,
         ):
             for scheme in ("light", "dark"):

@@ -103,6 +103,22 @@ def trickle(bootstrap: str, per_second: int) -> Iterator[None]:
 
 
 @contextmanager
+def open_transaction(bootstrap: str, transactional_id: str, topic: str) -> Iterator[None]:
+    """Leave a transaction with a few records in the topic open until the end of the context."""
+    settings = {"transactional.id": transactional_id, "transaction.timeout.ms": 900_000}
+    producer = Producer({"bootstrap.servers": bootstrap, **settings})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    for number in range(5):
+        producer.produce(topic, json.dumps({"refund": number}), str(number))
+    assert producer.flush(60) == 0
+    try:
+        yield
+    finally:
+        producer.abort_transaction(60)
+
+
+@contextmanager
 def consume(bootstrap: str, group: str, topic: str) -> Iterator[None]:
     """Let a member of the group read the topic until the end of the context."""
     ended = threading.Event()
