@@ -70,10 +70,10 @@ class Sampler:
         the next call."""
         with self._lock:
             idle_s = min(max(IDLE_EVERY_S, self._took_s * IDLE_PART_OF_TIME), IDLE_EVERY_S_MAX)
+            self._rates.expect_every(idle_s)  # the next sample may be a tab's, before it is due
             due_s = self._began_s + idle_s - time.monotonic()
             if due_s > 0 and self._next_at:
                 return due_s
-            self._rates.expect_every(idle_s)
             self._sample(with_groups=False)
             return idle_s
 

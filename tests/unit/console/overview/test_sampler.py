@@ -140,6 +140,18 @@ def test_long_samples_without_a_tab_take_a_hundredth_of_the_time(
     assert plain(one.now().shown())["records_per_s"] == 0.0, "50 s between samples are no gap"
 
 
+def test_the_pause_after_a_long_sample_for_a_tab_is_no_gap(clock: Clock, looks: Looks) -> None:
+    one = sampler_of(1)
+    one.sample_if_idle()
+    clock.now += IDLE_EVERY_S
+    looks.takes_s = 0.9
+    one.now()
+    pause_s = one.sample_if_idle()
+    assert pause_s > 80.0
+    clock.now += pause_s - 1.0
+    assert None not in plain(one.now().shown())["points"]["records"][1:]
+
+
 def test_the_thread_takes_the_samples(looks: Looks) -> None:
     sampled = Event()
     console = OneCluster(ScriptedCluster([topic_of("t")]))
