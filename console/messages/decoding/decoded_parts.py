@@ -6,6 +6,7 @@ Pure: `decoding` chooses the decoders.
 from __future__ import annotations
 
 import json
+from datetime import datetime, time
 from typing import NamedTuple
 
 from console.answers import ABSENT, Absent
@@ -37,8 +38,19 @@ def text_of(value: object) -> str:
 
 
 def plain(value: object) -> str:
-    """Return the text of a value that JSON has no form for, such as bytes or a date."""
-    return f"0x{value.hex()}" if isinstance(value, bytes) else str(value)
+    """Return the text of a value that JSON has no form for: bytes, a date, a decimal."""
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    return _iso_text(value) if isinstance(value, datetime | time) else str(value)
+
+
+def _iso_text(at: datetime | time) -> str:
+    """Return a time in the form of ISO 8601, with milliseconds, or microseconds if it has them.
+
+    A time in UTC ends with Z: `2026-11-28T18:49:42.450Z`.
+    """
+    digits = "microseconds" if at.microsecond % 1000 else "milliseconds"
+    return at.isoformat(timespec=digits).replace("+00:00", "Z")
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=plain)

@@ -132,7 +132,7 @@ def test_decoded_parts() -> None:
     decoded = DecodedParts("s", JsonText('{"id": 0.10}'), value)
     record = Record(0, 0, b"\0key", b"\0value")
     for text in (
-        'value.at.startsWith("2026-01-02")',
+        'value.at == "2026-01-02T00:00:00.000Z"',
         "value.price == 12.3",
         "value.double == 0.1",
         'value.bytes == "0xff"',
