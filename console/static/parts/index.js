@@ -11,5 +11,18 @@ export { JsonTree } from "./json_tree.js";
 export { parseJson } from "./json_text.js";
 export { Text } from "./text.js";
 export { Marks } from "./marks.js";
-export { count, lagOf, bytes, rate, time, fullTime, zone, ago, duration, plural } from "./words.js";
+export {
+  count,
+  lagOf,
+  bytes,
+  exactBytes,
+  rate,
+  time,
+  fullTime,
+  zone,
+  ago,
+  duration,
+  plural,
+  shortNames,
+} from "./words.js";
 export { Time } from "./time.js";

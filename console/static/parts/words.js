@@ -39,6 +39,15 @@ export function bytes(value) {
 }
 
 /**
+ * 613 → "613 B"; 12_345 → "12.1 KiB, 12,345 bytes".
+ *
+ * @param {number} value
+ */
+export function exactBytes(value) {
+  return value < 1024 ? bytes(value) : `${bytes(value)}, ${count(value)} bytes`;
+}
+
+/**
  * 12_345.6 → "12.3 k"; small ones keep a digit.
  *
  * @param {number | null | undefined} value
@@ -156,4 +165,14 @@ export function ago(ms) {
  */
 export function plural(value, word, words = `${word}s`) {
   return `${count(value)} ${value === 1 ? word : words}`;
+}
+
+/**
+ * Return a text in which names of more than 60 characters lack their middle. The end of a name
+ * stays, because it may have the number of a partition.
+ *
+ * @param {string} text
+ */
+export function shortNames(text) {
+  return text.replace(/\S{61,}/g, (name) => `${name.slice(0, 40)}…${name.slice(-16)}`);
 }

@@ -6,13 +6,12 @@ import { goTo } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
-  bytes,
   count,
   Empty,
   ErrorLine,
+  exactBytes,
   Page,
   Panel,
-  plural,
   Tabs,
   Time,
   Waiting,
@@ -119,7 +118,7 @@ function Batch({ batch, topic, partition, offset, isLocal }) {
   const facts = [
     ["Base offset", count(batch.base_offset)],
     ["Records", `${count(batch.records)}, up to offset ${count(batch.last_offset)}`],
-    ["Size", `${bytes(batch.size)}, ${plural(batch.size, "byte")}`],
+    ["Size", exactBytes(batch.size)],
     ["Compression", batch.codec],
     ["Producer id", batch.producer_id === null ? "none" : String(batch.producer_id)],
     ["Producer epoch", batch.producer_epoch === null ? "none" : String(batch.producer_epoch)],

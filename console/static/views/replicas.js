@@ -16,6 +16,7 @@ import {
   Waiting,
   count,
   plural,
+  shortNames,
   Time,
 } from "../parts/index.js";
 import { FRESH_MS, Rows } from "./replica_rows.js";
@@ -208,7 +209,7 @@ function Events({ events }) {
       ([number, at, kind, text]) =>
         html`<li key=${number} class=${kind}>
           <${Time} ms=${at} day=${false} millis=${false} />
-          <span>${text}</span>
+          <span title=${text}>${shortNames(text)}</span>
         </li>`,
     )}
   </ol>`;

@@ -6,11 +6,13 @@ import {
   bytes,
   count,
   duration,
+  exactBytes,
   fullTime,
   lagOf,
   offsetOf,
   plural,
   rate,
+  shortNames,
   time,
   zone,
 } from "../../../../console/static/parts/words.js";
@@ -36,6 +38,18 @@ test("bytes have three digits and a unit", () => {
   const sizes = [0, 1023, 1024, 12_345, 123_456, 1024 ** 3, 5000 * 1024 ** 4];
   const said = ["0 B", "1,023 B", "1 KiB", "12.1 KiB", "121 KiB", "1 GiB", "5,000 TiB"];
   assert.deepEqual(sizes.map(bytes), said);
+});
+
+test("an exact size stands beside a short one that hides bytes", () => {
+  const said = ["613 B", "1 KiB, 1,024 bytes", "12.1 KiB, 12,345 bytes"];
+  assert.deepEqual([613, 1024, 12_345].map(exactBytes), said);
+});
+
+test("a long name in a text lacks its middle, and keeps the partition's number", () => {
+  const long = `${"a".repeat(249)}-12`;
+  const short = `${"a".repeat(40)}…${"a".repeat(13)}-12`;
+  assert.equal(shortNames(`${long} leader 1 to 2`), `${short} leader 1 to 2`);
+  assert.equal(shortNames("orders-0 leader 1 to 2"), "orders-0 leader 1 to 2");
 });
 
 test("rates shrink to thousands and millions", () => {
