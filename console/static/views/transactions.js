@@ -48,7 +48,7 @@ export function Transactions({ params, about }) {
         <${Choice} label="Open for longer than" value=${longer} items=${AGES}
             onChange=${(next) => go({ longer: next })} />
       `}>
-    <${ErrorLine} error=${error} />
+    <${ErrorLine} error=${error} onAgain=${again} />
     <${AsOf} got=${got} />
     ${data === null && !error && html`<${Waiting} />`}
     ${

@@ -59,8 +59,8 @@ function Effect({ plan }) {
           ? "The partition's leader gets an abort marker. Its producer may write again."
           : "Its producer is fenced: it gets ProducerFencedException and must start again."
       }
-      ${plan.partitions.length > 1 && ` In all, ${plural(records, "record")} wait. `}
-      This is a preview: nothing has changed yet.
+      ${plan.partitions.length > 1 && ` In all, ${plural(records, "record")} wait.`}
+      ${" "}This is a preview: nothing has changed yet.
     </p>
   `;
 }
