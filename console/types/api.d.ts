@@ -39,6 +39,8 @@ interface Column<Row> {
   label?: string;
   number?: boolean;
   wide?: boolean;
+  /** Shown only in windows wider than this, in pixels. */
+  above?: 760 | 1280 | 1500;
   fixed?: boolean;
   value?: (row: Row) => unknown;
   show?: (row: Row) => unknown;

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from ottla.launcher import ottla_command
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 WAIT_MS = 60_000
-DESK, PHONE = (1360, 850), (390, 844)
+DESK, LAPTOP, PHONE = (1360, 850), (1024, 768), (390, 844)
 
 
 def chromium_path() -> str | None:
@@ -148,6 +148,16 @@ class Tab:
         """Return whether the whole page scrolls sideways."""
         wider = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
         return bool(self.page.evaluate(wider))
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Give the window another width and height."""
+        self.page.set_viewport_size({"width": size[0], "height": size[1]})
+
+    def is_within_its_window(self, element: Locator) -> bool:
+        """Return whether the element is shown between the left and right edges of the window."""
+        box, size = element.bounding_box(), self.page.viewport_size
+        assert size is not None
+        return box is not None and 0 <= box["x"] <= box["x"] + box["width"] <= size["width"]
 
     def heap_bytes(self) -> int:
         """Collect the garbage of the page's JavaScript, and return the bytes that are left."""

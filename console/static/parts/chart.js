@@ -68,7 +68,7 @@ function options(place, lines, latest, height) {
   return {
     width: Math.max(place.clientWidth, 100),
     height,
-    padding: [8, 28, 0, 0],
+    padding: [() => (latest.current.marks.length ? 22 : 8), 28, 0, 0],
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     legend: { show: lines.length > 0 },
     scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
@@ -112,7 +112,6 @@ function drawMarks(plot, marks, stroke) {
   ctx.strokeStyle = stroke;
   ctx.fillStyle = stroke;
   ctx.setLineDash([4, 4]);
-  ctx.textAlign = "left";
   ctx.font = `${11 * devicePixelRatio}px system-ui`;
   for (const { at, name } of marks) {
     const left = plot.valToPos(at, "x", true);
@@ -121,7 +120,10 @@ function drawMarks(plot, marks, stroke) {
     ctx.moveTo(left, bbox.top);
     ctx.lineTo(left, bbox.top + bbox.height);
     ctx.stroke();
-    ctx.fillText(name, left + 4 * devicePixelRatio, bbox.top + 11 * devicePixelRatio);
+    // Above the lines, which would strike the name through.
+    const isCut = left + ctx.measureText(name).width > ctx.canvas.width;
+    ctx.textAlign = isCut ? "right" : "left";
+    ctx.fillText(name, left, bbox.top - 5 * devicePixelRatio);
   }
   ctx.restore();
 }

@@ -66,7 +66,7 @@ export function Table({
                 onClick=${onRow && (() => onRow(row))}>
               ${columns.map(
                 (one) =>
-                  html`<td class="${one.number ? "number" : ""} ${one.wide ? "wide" : ""}"
+                  html`<td class=${classOf(one)}
                       title=${one.wide ? one.value?.(row) : undefined}>
                     ${(one.show ?? one.value)?.(row)}
                   </td>`,
@@ -85,12 +85,21 @@ export function Table({
 }
 
 /**
+ * Return the classes of a column's cells.
+ *
+ * @param {Column<any>} column
+ */
+function classOf({ number, wide, above }) {
+  return [number && "number", wide && "wide", above && `above-${above}`].filter(Boolean).join(" ");
+}
+
+/**
  * @param {Column<any>} column
  * @param {string} sort
  * @param {(sort: string) => void} setSort
  */
 function head(column, sort, setSort) {
-  const kind = column.number ? "number" : "";
+  const kind = classOf(column);
   if (!column.value || column.fixed) {
     return html`<th class=${kind} scope="col">
       ${column.name || html`<span class="hidden-text">${column.label}</span>`}

@@ -163,18 +163,18 @@ function columnsOf(members, most) {
       name: "Partition",
       wide: true,
       value: (row) => `${row.topic}-${row.partition}`,
-      show: (row) => html`
-        <a href=${links.topic(row.topic)} aria-label="Topic ${row.topic}">
-          ${row.topic}
-        </a>-${row.partition}
-      `,
+      show: (row) =>
+        html`<span class="place">
+        <a href=${links.topic(row.topic)} aria-label="Topic ${row.topic}">${row.topic}</a>
+        <span>-${row.partition}</span>
+      </span>`,
     },
     {
       name: "Lag (records)",
       number: true,
       value: (row) => row.lag ?? -1,
       show: (row) =>
-        html`<span class="lag-cell">
+        html`<span class="lag-cell" title=${offsets(row)}>
           <span class="lag-bar ${row.late ? "late" : ""}"
               style=${{ width: `${Math.round(((row.lag ?? 0) / most) * 64)}px` }}></span>
           <span class=${row.late ? "late" : "quiet"}>${lagText(row)}</span>
@@ -193,6 +193,7 @@ function columnsOf(members, most) {
     },
     {
       name: "Next record written",
+      above: 760,
       value: (row) => row.unread_ms ?? 0,
       show: (row) =>
         row.unread_ms
@@ -201,6 +202,7 @@ function columnsOf(members, most) {
     },
     {
       name: "Behind since",
+      above: 760,
       show: (row) =>
         html`<span class="since ${row.late ? "late" : "quiet"}">
           <${When} words=${row.since || (row.lag === 0 ? "has read all records" : "")} />
@@ -209,17 +211,24 @@ function columnsOf(members, most) {
     {
       name: "Committed offset",
       number: true,
+      above: 1280,
       value: (row) => row.committed ?? -1,
       show: (row) => count(row.committed),
     },
     {
       name: "End offset",
       number: true,
+      above: 1280,
       value: (row) => row.end ?? -1,
       show: (row) => count(row.end),
     },
     ...(hasMembers ? [memberColumn(members, names)] : []),
   ];
+}
+
+/** @param {Answer.GroupPartition} row */
+function offsets({ committed, end }) {
+  return `committed offset ${count(committed)}, end offset ${count(end)}`;
 }
 
 /** @param {Answer.GroupPartition} row */
@@ -237,6 +246,7 @@ function memberColumn(members, names) {
   return {
     name: "Member",
     wide: true,
+    above: 1280,
     value: (row) => names[row.reader ?? -1] ?? "",
     show: (row) =>
       row.reader === null

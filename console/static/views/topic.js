@@ -125,7 +125,7 @@ function Figures({ data, recordsRate, bytesRate }) {
   const lacking = data.partitions.filter((one) => one.isr.length < one.replicas.length).length;
   const offline = data.partitions.filter((one) => one.leader === null).length;
   const [size, sizeOfAll] = [total(data, "bytes"), total(data, "all_bytes")];
-  let health = html`<${Badge} kind="good">all replicas in sync<//>`;
+  let health = html`<${Badge} kind="good">all in sync<//>`;
   if (offline) health = html`<${Badge} kind="bad">${offline} offline<//>`;
   else if (lacking) health = html`<${Badge} kind="warn">${lacking} under-replicated<//>`;
   return html`<${Tiles}>
@@ -160,6 +160,7 @@ function Partitions({ data, local }) {
     {
       name: "Leader",
       number: true,
+      above: 760,
       value: (one) => one.leader,
       show: (one) => one.leader ?? html`<${Badge} kind="bad">none<//>`,
     },
@@ -180,6 +181,7 @@ function Partitions({ data, local }) {
     {
       name: "First offset",
       number: true,
+      above: 760,
       value: (one) => one.first,
       show: (one) => html`
         <a href=${links.recordsFrom(data.topic, one.partition, one.first)}>${count(one.first)}</a>
@@ -201,7 +203,7 @@ function Partitions({ data, local }) {
       name: "",
       label: "Links",
       show: (one) =>
-        html`<span class="row">
+        html`<span class="row links">
           <a href=${links.messages(data.topic, { partition: one.partition })}
               aria-label="messages of partition ${one.partition}">
             messages

@@ -127,7 +127,8 @@ const COLUMNS = [
     name: "Topic",
     wide: true,
     value: (one) => one.name,
-    show: (one) => html`
+    show: (one) =>
+      html`<span class="topic-cell">
       <a class="topic-name" href=${links.topic(one.name)}>
         <${Text} value=${one.name} />
       </a>
@@ -138,32 +139,36 @@ const COLUMNS = [
           : one.lacking > 0 &&
             html` <${Badge} kind="warn">${plural(one.lacking, "partition")} under-replicated<//>`
       }
-    `,
+    </span>`,
   },
   {
     name: "Partitions",
     number: true,
+    above: 760,
     value: (one) => one.partitions,
     show: (one) => count(one.partitions),
   },
-  { name: "Replication factor", number: true, value: (one) => one.replicas },
+  { name: "Replication factor", number: true, above: 1280, value: (one) => one.replicas },
   { name: "Records", number: true, value: (one) => one.records, show: (one) => count(one.records) },
   { name: "Size", number: true, value: (one) => one.size, show: (one) => bytes(one.size) },
   {
     name: "Records/s",
     number: true,
+    above: 760,
     value: (one) => one.recordsRate,
     show: (one) => busy(one.recordsRate, rate),
   },
   {
     name: "Bytes/s",
     number: true,
+    above: 760,
     value: (one) => one.bytesRate,
     show: (one) => busy(one.bytesRate, bytes),
   },
   {
     name: "",
     label: "Messages",
+    above: 760,
     show: (one) =>
       html`<a href=${links.messages(one.name)} aria-label="messages of ${one.name}">messages</a>`,
   },

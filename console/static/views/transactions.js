@@ -86,6 +86,7 @@ function Rows({ data, onAbort }) {
     },
     {
       name: "State",
+      above: 760,
       value: (one) => one.state,
       show: (one) => html`<${Badge} kind=${stateKind(one.state)}>${one.state}<//>`,
     },
@@ -98,23 +99,26 @@ function Rows({ data, onAbort }) {
     {
       name: "Waiting records",
       number: true,
+      above: 1280,
       value: (one) => waiting[one.id] ?? 0,
       show: (one) => count(waiting[one.id] ?? 0),
     },
     {
       name: "Partitions",
       wide: true,
+      above: 760,
       show: (one) => html`<${Places} places=${one.partitions} />`,
     },
-    { name: "Producer id", number: true, value: (one) => one.producer_id },
-    { name: "Epoch", number: true, value: (one) => one.epoch },
+    { name: "Producer id", number: true, above: 1280, value: (one) => one.producer_id },
+    { name: "Epoch", number: true, above: 1280, value: (one) => one.epoch },
     {
       name: "Timeout",
       number: true,
+      above: 1500,
       value: (one) => one.timeout_ms,
       show: (one) => duration(one.timeout_ms),
     },
-    { name: "Coordinator", number: true, value: (one) => one.coordinator },
+    { name: "Coordinator", number: true, above: 1500, value: (one) => one.coordinator },
   ];
   if (onAbort)
     columns.push({
@@ -169,10 +173,11 @@ function Blocked({ data, topic, onAbort, onAll }) {
       name: "Partition",
       wide: true,
       value: (one) => `${one.topic}-${one.partition}`,
-      show: (one) => html`
-        <a href=${links.topic(one.topic)}><${Text} value=${one.topic} /></a
-        >-${one.partition}
-      `,
+      show: (one) =>
+        html`<span class="place">
+        <a href=${links.topic(one.topic)}><${Text} value=${one.topic} /></a>
+        <span>-${one.partition}</span>
+      </span>`,
     },
     {
       name: "Waiting records",
@@ -183,13 +188,20 @@ function Blocked({ data, topic, onAbort, onAll }) {
     {
       name: "Last stable offset",
       number: true,
+      above: 1280,
       value: (one) => one.stable,
       show: (one) => count(one.stable),
     },
-    { name: "Waits for", wide: true, show: (one) => html`<${Blocker} one=${one} />` },
+    {
+      name: "Waits for",
+      wide: true,
+      above: 760,
+      show: (one) => html`<${Blocker} one=${one} />`,
+    },
     {
       name: "Open for",
       number: true,
+      above: 760,
       value: (one) => (one.since_ms === null ? null : -one.since_ms),
       show: (one) => html`<${Age} ms=${one.since_ms} />`,
     },

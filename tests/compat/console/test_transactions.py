@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.tools.console import Tab, chromium
+from tests.tools.console import LAPTOP, PHONE, Tab, chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -35,9 +35,14 @@ def test_records_that_wait_for_a_transaction_appear_after_its_abort(
         waiting = page.get_by_role("table", name="Records that wait for a transaction")
         assert "5" in waiting.locator("tbody tr", has_text=ID).inner_text()
 
-        row.get_by_role("button", name="Abort").click()
+        abort = row.get_by_role("button", name="Abort")
+        for size in (PHONE, LAPTOP):
+            tab.resize(size)
+            assert tab.is_within_its_window(abort), size
+        abort.click()
         dialog = page.get_by_role("dialog")
         dialog.get_by_text(f"{TOPIC}-0: 5 records from offset 0").wait_for()
+        assert "must start again. This is a preview" in dialog.inner_text()
         action = dialog.get_by_role("button", name="Abort the transaction")
         assert action.is_disabled()
         dialog.get_by_label(f"Type {ID} to confirm").fill(ID)

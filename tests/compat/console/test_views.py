@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.console.scene import LAGGING, ORDERS
 from tests.compat.console.views import VIEWS
-from tests.tools.console import DESK, Tab, chromium
+from tests.tools.console import DESK, LAPTOP, PHONE, Tab, chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -49,8 +49,9 @@ def test_a_long_name_leaves_room_for_the_other_columns(link: str, bootstrap: str
         tab = Tab(browser, link)
         page = tab.go("/topics")
         messages = page.get_by_role("link", name=f"messages of {name}")
-        box = messages.bounding_box()
-        assert box is not None and box["x"] + box["width"] < DESK[0]
+        for size in (DESK, LAPTOP):
+            tab.resize(size)
+            assert tab.is_within_its_window(messages), size
         messages.click()
         page.get_by_role("link", name="Offset 0 of partition 0").click()
         page.locator(".whole").wait_for()
@@ -79,6 +80,9 @@ def test_the_record_that_a_group_reads_next_opens_by_its_offset(link: str) -> No
         page.get_by_role("link", name=LAGGING).first.click()
         tab.wait("behind since before")
         row = page.get_by_role("table", name="Partitions").locator("tbody tr").first
+        for size in (PHONE, DESK):
+            tab.resize(size)
+            assert tab.is_within_its_window(row.get_by_role("link", name="offset ")), size
         partition = row.locator("td").first.inner_text().rpartition("-")[2]
         next_record = row.get_by_role("link", name="offset ")
         offset = int(next_record.inner_text().removeprefix("offset ").replace(",", ""))
