@@ -28,6 +28,7 @@ from console.endpoints import Console
 from console.messages.decoding.avro import AvroSchema
 from console.messages.decoding.decoded_parts import DecodedParts, JsonText, text_of
 from console.messages.decoding.protobuf import ProtoFiles
+from console.messages.decoding.record_types import type_name
 from console.messages.decoding.registry import AVRO, PROTOBUF, Registry, Schema
 from console.messages.decoding.registry_login import login_in_file
 from console.messages.decoding.wire import (
@@ -121,7 +122,9 @@ class Decoding:
             if decoded is None:
                 return None
             key, value = (ABSENT if part is None else part for part in (decoded.key, decoded.value))
-            return DecodedParts(f"Kafka's own {kind}", key, value)
+            name = type_name(kind, key)
+            own = f"Kafka's own {kind}"
+            return DecodedParts(own if name is None else f"{name}, {own}", key, value)
         key, key_schema, _ = self._part(topic, record.key, is_key=True)
         value, schema, problem = self._part(topic, record.value, is_key=False)
         parts = DecodedParts(key_schema if schema is ABSENT else schema, key, value, problem)

@@ -48,7 +48,8 @@ export function Opened({ topic, record, uncommitted, onAgain }) {
     <${ErrorLine} error=${error} />
     ${record.match?.around !== undefined && html`<${FirstMatch} match=${record.match} />`}
     ${isCut && !data && !error && html`<${Waiting} what="Reading the whole record" />`}
-    <${Part} name="Key" data=${whole.key} decoded=${whole.decoded?.key} whenNull="null"
+    <${Part} name="Key" data=${whole.key} decoded=${whole.decoded?.key}
+        about=${whole.value === null ? whole.decoded : undefined} whenNull="null"
         file=${file("key")} />
     <${Part} name="Value" data=${whole.value} decoded=${whole.decoded?.value} about=${whole.decoded}
         whenNull=${whole.key === null ? "null" : TOMBSTONE} file=${file("value")} />

@@ -147,6 +147,9 @@ def test_the_cluster_s_own_topics() -> None:
         "type": "1",
         "data": {"group": "g", "topic": "t", "partition": 3},
     }
+    assert found["schema"] == "OFFSET_COMMIT, Kafka's own offsets"
+    found = decoded(decoding(), None, b"\0\0\0\1t", "__transaction_state")
+    assert found["schema"] == "TRANSACTION_LOG, Kafka's own transactions"
     assert decoded(decoding(), b"x", b"y", "__consumer_offsets") is None
 
 
