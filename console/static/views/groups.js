@@ -159,6 +159,7 @@ const COLUMNS = [
   { name: "State", show: (row) => html`<${State} name=${row.state} />` },
   {
     name: "Type",
+    above: 1280,
     show: (row) =>
       html`<span class="quiet">
         ${row.type}

@@ -188,7 +188,7 @@ function Blocked({ data, topic, onAbort, onAll }) {
     {
       name: "Last stable offset",
       number: true,
-      above: 1280,
+      above: 1500,
       value: (one) => one.stable,
       show: (one) => count(one.stable),
     },
