@@ -24,12 +24,13 @@ def _operations(console: Console, ask: Ask) -> LoginOperations:
     if kind not in ("cluster", "topic"):
         raise BadAsk("kind must be cluster or topic")
     with console.cluster() as cluster:
-        found = (
+        allowed = (
             operations_on_cluster(cluster)
             if kind == "cluster"
             else operations_on_topic(cluster, ask.text("name"))
         )
-    return LoginOperations(None if found is None else sorted(one.name for one in found))
+    names = None if allowed is None else sorted(operation.name for operation in allowed)
+    return LoginOperations(names)
 
 
 ENDPOINTS = (get("/api/operations", _operations),)

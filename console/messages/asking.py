@@ -103,10 +103,10 @@ def ends_of(
     has one."""
     topic = ask.text("topic")
     wanted = {(topic, index): LATEST for index in chosen(ask, topics)}
-    found = list_offsets(cluster, topics, wanted, level_of(ask))
-    if not found:
+    ends = list_offsets(cluster, topics, wanted, level_of(ask))
+    if not ends:
         raise Leaderless(no_leader(topic, [index for _, index in wanted]))
-    return {index: offset for (_, index), offset in found.items()}
+    return {index: offset for (_, index), offset in ends.items()}
 
 
 def matcher_asked(ask: Ask, decoder: TopicDecoder | None) -> RecordMatcher | None:

@@ -56,8 +56,8 @@ def _exported(
             is_newest = matcher is None and ask.text("order", "oldest") == "newest"
             meant = newest_of(part.meant, status.records_max) if is_newest else part.meant
             yield b""
-            found = selected(batches_in(cluster, topic, meant, level), matcher, time.monotonic)
-            yield from pieces(found, form, status)
+            matching = selected(batches_in(cluster, topic, meant, level), matcher, time.monotonic)
+            yield from pieces(matching, form, status)
     except (BadAsk, CorruptBatch, Refused, StartError) as error:
         status.fail(str(error))
         raise

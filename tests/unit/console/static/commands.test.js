@@ -31,7 +31,8 @@ test("a line of JSON is piped into ottla produce as it is", () => {
 test("kcat gets key and value with delimiters behind them", () => {
   assert.equal(
     kcat('"key": "k", "value": "50%\\nit\'s"'),
-    String.raw`printf -- 'k\03750%%\012it\047s\036' | kcat -P -b b:9092 -t t -p 2 -K '\x1f' -D '\x1e'`,
+    String.raw`printf -- 'k\03750%%\012it\047s\036' | ` +
+      String.raw`kcat -P -b b:9092 -t t -p 2 -K '\x1f' -D '\x1e'`,
   );
   assert.match(kcat('"key": null, "value": "v"'), /^printf -- 'v\\036' \| .* -D '\\x1e'$/);
   assert.match(kcat('"key": "k", "value": null'), /^printf -- 'k\\037\\036' .* -Z$/);
