@@ -47,7 +47,7 @@ class AcquireRequest(NamedTuple):
 
 
 class Acquisition:
-    """One acquisition: the ranges so far, and how many more records the member may get."""
+    """An acquisition by a member: the ranges so far, and the number of records that are left."""
 
     def __init__(
         self,

@@ -69,7 +69,7 @@ class Broker:
             call()
 
     def leader_epoch(self, key: SharePartitionKey) -> int | ErrorCode:
-        """`LedLog`."""
+        """Return the epoch of the test, as `LedLog` does."""
         return self.epoch
 
     def initial_offset(self, key: SharePartitionKey) -> int:

@@ -114,7 +114,7 @@ def _offsets(request: Any) -> ListOffsetsResponse:
 
 
 def _producers(request: Any) -> DescribeProducersResponse:
-    """Answer DescribeProducers."""
+    """Return the producers of the partitions, as brokers answer DescribeProducers."""
     states = {
         0: [
             ProducerState(IDLE, 0, 5, STARTED_MS, -1, -1),

@@ -426,7 +426,7 @@ def test_a_load_goes_on_where_the_state_ended() -> None:
 
 
 def test_holes_of_a_loaded_state_are_read_again() -> None:
-    """What was acquired and never acknowledged is not in the state: it is delivered as new."""
+    """Records that were acquired and never acknowledged are not in the state: they are new again."""
     batches = (
         StateBatch(5, 9, RecordState.ACKNOWLEDGED, 1),
         StateBatch(20, 24, RecordState.ACKNOWLEDGED, 1),

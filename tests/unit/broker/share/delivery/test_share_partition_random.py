@@ -166,7 +166,7 @@ class World:
             self.model.ended(offset, RELEASE)
 
     def reload(self) -> None:
-        """Begin anew from what is persisted: that is, from what is neither new nor acquired."""
+        """Load the persisted state, which has no acquisitions and no new records."""
         while self.under_way:
             self.end_write(is_written=True)
         batches = tuple(
