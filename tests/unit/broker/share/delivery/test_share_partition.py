@@ -426,7 +426,7 @@ def test_a_load_goes_on_where_the_state_ended() -> None:
 
 
 def test_holes_of_a_loaded_state_are_read_again() -> None:
-    """Records that were acquired and never acknowledged are not in the state: they are new again."""
+    """Records that were acquired and not acknowledged are not in the state, so they are new."""
     batches = (
         StateBatch(5, 9, RecordState.ACKNOWLEDGED, 1),
         StateBatch(20, 24, RecordState.ACKNOWLEDGED, 1),
