@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import count, islice
 from typing import Any
 from unittest.mock import patch
 
-from broker.apis import group_offsets, transactions
+from broker.apis import named_partitions, transactions
 from broker.apis.fetch.reading import ConsumerFetch
 from broker.apis.fetch.rights import ConsumerRights
 from broker.apis.produce import rights as produce_rights
@@ -86,7 +87,7 @@ def commits_unchecked() -> Iterator[None]:
         yield from ()
         return EVERYTHING
 
-    with patch.object(group_offsets, "allowed_in_slices", allowed):
+    with patch.object(named_partitions, "allowed_in_slices", allowed):
         yield
 
 
@@ -175,7 +176,8 @@ def standbys_keep_old_acls() -> Iterator[None]:
         yield
 
 
-SEEDS_MAX = 200
+SEEDS_MAX = 20
+"""How many secured seeds a mutant is looked for in."""
 ACL_MUTANTS: dict[str, Mutant] = {
     "what was prepared stays": what_was_prepared_stays,
     "a prepared Produce goes on": partial(_prepared_stays, ApiKey.PRODUCE),
@@ -198,7 +200,8 @@ FIRST_SEED = {"parked fetches keep their rights": 35, "a prepared Fetch goes on"
 
 def acl_failure(name: str) -> Failure | None:
     """The first seed in which a mutant is caught; None where nobody notices."""
-    for seed in filter(is_secured, range(FIRST_SEED.get(name, 0), SEEDS_MAX)):
+    secured = filter(is_secured, count(FIRST_SEED.get(name, 0)))
+    for seed in islice(secured, SEEDS_MAX):
         try:
             with ACL_MUTANTS[name]():
                 Simulation(seed, brokers=brokers_of(seed)).run()

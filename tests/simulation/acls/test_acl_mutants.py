@@ -11,7 +11,6 @@ from tests.simulation.simulation import Simulation
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.long(sample=3)
 @pytest.mark.parametrize("name", ACL_MUTANTS)
 def test_a_broken_right_is_caught(name: str) -> None:
     failure = acl_failure(name)
