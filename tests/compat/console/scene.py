@@ -190,6 +190,13 @@ def _send(producer: Producer, topic: str, value: Any, key: Any, **rest: Any) -> 
             producer.poll(0.1)
 
 
+_NOT_YET = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError._WAIT_COORD,
+)
+
+
 def _commit(bootstrap: str, group: str, topic: str, partitions: int, *, behind: int) -> None:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
     places = []
@@ -208,7 +215,7 @@ def _committed(consumer: Consumer, places: list[TopicPartition]) -> bool:
     try:
         consumer.commit(offsets=places, asynchronous=False)
     except KafkaException as refused:
-        if refused.args[0].code() not in (KafkaError.NOT_COORDINATOR, KafkaError._WAIT_COORD):
+        if refused.args[0].code() not in _NOT_YET:
             raise
         return False
     return True
