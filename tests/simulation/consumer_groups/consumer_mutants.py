@@ -75,7 +75,11 @@ def any_epoch_commits() -> Iterator[None]:
 @contextmanager
 def members_never_expire() -> Iterator[None]:
     """Who is silent for ever keeps what it has."""
-    with patch.object(MemberTimers, "heard", lambda self, group_id, member_id, timeout_ms: None):
+
+    def extend_session(self: MemberTimers, group_id: str, member_id: str, timeout_ms: int) -> None:
+        """Never end the session."""
+
+    with patch.object(MemberTimers, "extend_session", extend_session):
         yield
 
 

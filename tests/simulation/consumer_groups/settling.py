@@ -20,6 +20,7 @@ from typing import Any
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.group_state import ConsumerGroupState
 from broker.groups.consumer.state.member import Subscription
+from broker.groups.group_shard import GroupShard
 from broker.groups.reconciliation.position import JOIN_EPOCH, STATIC_LEAVE_EPOCH
 from broker.node.node import Node
 from protocol.api_keys import ApiKey
@@ -121,7 +122,7 @@ class QuietGroupsSettle(OfConsumerGroups):
         quiet.answered.clear()
         quiet.rounds += 1
         quiet.since_ms = self.world.now_ms
-        if quiet.rounds < quiet.limit or not self._is_there(quiet):
+        if quiet.rounds < quiet.limit or self._shard_of(quiet) is None:
             return
         self.judged += 1
         state = quiet.group.state
@@ -132,18 +133,21 @@ class QuietGroupsSettle(OfConsumerGroups):
                 f"change in epoch {quiet.epoch}: {positions}"
             )
 
-    def _is_there(self, quiet: Quiet) -> bool:
-        """Whether it is its coordinator's still, and of this type."""
-        broker = quiet.node.broker
-        if broker is None:
-            return False
-        shards = broker.parts.groups._runtime.active_shards()
-        group_id = quiet.group.group_id
-        return any(shard.groups.get(group_id) is quiet.group for shard in shards)
+    def _shard_of(self, quiet: Quiet) -> GroupShard | None:
+        """Return the group's shard; None if its coordinator changed, or its type."""
+        broker, group_id = quiet.node.broker, quiet.group.group_id
+        shards = [] if broker is None else broker.parts.groups._runtime.active_shards()
+        return next((s for s in shards if s.groups.get(group_id) is quiet.group), None)
 
     def _has_its_own(self, quiet: Quiet, member_id: str, client: str) -> None:
-        """Whether a member of a Stable group was told all that is its own."""
-        if not self._is_there(quiet):
+        """Check that a member of a Stable group was given all partitions of its target.
+
+        A classic member whose JoinGroup was answered has to sync, or is removed at its rebalance
+        time-out: until then it may lack a partition, since the JoinGroup may be one that it gave
+        up, which arrived late.
+        """
+        shard = self._shard_of(quiet)
+        if shard is None or (quiet.group.group_id, member_id) in shard._consumers._timers._returns:
             return
         told = sorted(self._told.get((quiet.group.group_id, client), []))
         target = _places(quiet.group.target(member_id))
