@@ -168,7 +168,7 @@ class AlterConfigsApis:
         if fault is not None or resource.resource_type != ResourceType.BROKER:
             return fault
         name = resource.resource_name
-        fault = self._broker_name_fault(name) or _denial(rights)
+        fault = _denial(rights) or self._broker_name_fault(name)
         if fault is not None:
             return fault
         after = {
@@ -248,8 +248,8 @@ class AlterConfigsApis:
             return _denial(rights) or self._loggers_fault(name, resource.configs)
         if kind == ResourceType.BROKER:
             fault = (
-                self._broker_name_fault(name)
-                or _denial(rights)
+                _denial(rights)
+                or self._broker_name_fault(name)
                 or _operations_fault(resource.configs)
             )
             if fault is not None:  # lists with such operations cannot be combined

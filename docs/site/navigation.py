@@ -39,6 +39,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "bench/LESSONS",
         "tests/chaos/README",
         "tests/golden/README",
+        "tests/kafkatest/README",
         "tests/simulation/README",
     ),
 }

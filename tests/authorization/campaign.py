@@ -149,8 +149,6 @@ def explained(step: Step, difference: Difference, kafka: Any, ottla: Any) -> str
     """The row that explains it, if one does."""
     if step.api == "DESCRIBE_USER_SCRAM_CREDENTIALS" and kafka == NOTHING:
         return "users-denied"
-    if "ALTER_CONFIGS" in step.api and difference.ottla == 31:
-        return "broker-configs-denied-first"
     if difference.ottla == 7 and difference.kafka in (29, 31) and step.body["timeout_ms"] <= 0:
         return "denied-without-time"
     if step.api == "CREATE_DELEGATION_TOKEN" and difference.ottla == 67:

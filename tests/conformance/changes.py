@@ -61,8 +61,8 @@ CHANGES = (
     ),
     Change(
         "change of a broker's configs without the right",
-        "CLUSTER_AUTHORIZATION_FAILED with a text",
-        "the same code without a text",
+        "CLUSTER_AUTHORIZATION_FAILED with a text, after name and values of the broker are checked",
+        "the same code without a text, before these checks",
         SAME,
     ),
     Change(
