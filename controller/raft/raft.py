@@ -413,9 +413,9 @@ class Raft:
 
     def _load(self, snapshot: tuple[int, int]) -> None:
         """Replace the log by a fetched snapshot, which is committed, even if another node leads
-        now. Do nothing if this node's log has more, as that of any leader has."""
+        now, unless the log has more. In a shorter log, a later epoch has committed nothing."""
         end_offset, epoch = snapshot
-        is_ahead = (self.log.last_epoch, self.log.end_offset) >= (epoch, end_offset)
+        is_ahead = self.log.end_offset >= end_offset and self.log.last_epoch >= epoch
         if is_ahead or end_offset <= (self.high_watermark or 0):
             return
         assert self.leading is None, "a leader has all that is committed"

@@ -44,6 +44,12 @@ def test_slow_disks() -> None:
         storm(seed, 3, 6_000.0, snapshot_bytes=600, slowest_disk_ms=300.0)
 
 
+def test_a_log_that_a_snapshot_replaces() -> None:
+    """A voter kept a shorter log of a later epoch, of which nothing was committed, and fetched the
+    leader's snapshot for ever."""
+    storm(494677, 5, 8_000.0)
+
+
 @pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_mutants_are_found(name: str) -> None:
     with mutant(name):

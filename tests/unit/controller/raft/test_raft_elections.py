@@ -156,3 +156,11 @@ def test_a_snapshot_that_comes_too_late_changes_nothing() -> None:
     node.start(0)
     ready = node.step(m.SnapshotStored((40, 4)), 10)
     assert ready.load_snapshot is None and node.log.end_offset == 60
+
+
+def test_a_snapshot_replaces_a_shorter_log_of_a_later_epoch() -> None:
+    """The leader of epoch 4 never committed a record; that of epoch 5 has gone on from epoch 3."""
+    node = raft(ElectionState(5, 2), log=EpochIndex(0, 30, [(3, 0), (4, 20)]))
+    node.start(0)
+    ready = node.step(m.SnapshotStored((40, 3)), 10)
+    assert (ready.load_snapshot, node.log.end_offset, node.log.last_epoch) == ((40, 3), 40, 3)
