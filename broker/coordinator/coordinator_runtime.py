@@ -35,7 +35,7 @@ from broker.coordinator.coordinator_log import (
     VerificationCallback,
     coordinator_error,
 )
-from broker.coordinator.outcome import AT_ONCE, Decided, Done, Outcome, ReplyWithError
+from broker.coordinator.outcome import AT_ONCE, Decided, Done, Outcome, ReplyWithError, batches_of
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from ground.ordered_work import OrderedWork, raise_error
 from ground.ports import Scheduler, Timer
@@ -46,8 +46,6 @@ log = logging.getLogger(f"ottla.{__name__}")
 
 T = TypeVar("T")
 
-RECORDS_PER_BATCH = 1_000
-"""The records of each batch if an outcome is not atomic; keeps batches below max.message.bytes."""
 REPLAYS_A_SLICE = 200
 REPLAYED_BYTES = 64
 """The number of bytes of a value whose replay takes as long as one more record."""
@@ -213,8 +211,7 @@ class ShardContext:
         self, records: Sequence[Record], transaction: TransactionalAppend | None
     ) -> Steps[ErrorCode]:
         """Append and replay the records in batches. Return an error at once; earlier ones stay."""
-        for start in range(0, len(records), RECORDS_PER_BATCH):
-            part = records[start : start + RECORDS_PER_BATCH]
+        for part in batches_of(records):
             error = yield from self._append(part, transaction)
             if error:
                 return error

@@ -8,7 +8,7 @@ controller's counterpart is `controller.decisions.decision`. Follows Kafka's `Co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from broker.coordinator.coordinator_log import Record, TransactionalAppend
@@ -25,6 +25,13 @@ AT_ONCE = -1
 """An offset that is always committed."""
 
 
+RECORDS_PER_BATCH = 1_000
+"""The most records of each batch if an outcome is not atomic."""
+BYTES_PER_BATCH = 512 * 1024
+"""The most bytes of keys and values in each such batch, unless a single record has more: less than
+Kafka's default of max.message.bytes."""
+
+
 class Outcome(NamedTuple, Generic[T]):
     """The records to append, and the reply to send after their commit (at once without records)."""
 
@@ -37,7 +44,7 @@ class Outcome(NamedTuple, Generic[T]):
     transaction: TransactionalAppend | None = None
     """The transaction of the records, which take effect with its commit marker."""
     atomic: bool = True
-    """True to append all records as one batch, all or none."""
+    """True to append all records as one batch, all or none; else see `batches_of`."""
     then: Callable[[ErrorCode], Decided[T] | None] | None = None
     """The callback right after the append. It gets NONE after the records are replayed, or the
     error of the append. It returns an outcome to replace this one, or None to keep this one."""
@@ -49,6 +56,19 @@ class Outcome(NamedTuple, Generic[T]):
 Decided: TypeAlias = Outcome[T] | Steps[Outcome[T]]
 """An outcome, or the sliced work that computes it. Until that work ends, the shard decides nothing
 else and does not change."""
+
+
+def batches_of(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    """Yield the records in order, in parts for one batch each."""
+    first, size = 0, 0
+    for index, (key, value) in enumerate(records):
+        size += len(key) + len(value or b"")
+        is_too_large = size > BYTES_PER_BATCH and index > first
+        if is_too_large or index - first == RECORDS_PER_BATCH:
+            yield records[first:index]
+            first, size = index, len(key) + len(value or b"")
+    if first < len(records):
+        yield records[first:]
 
 
 def call_reply(error: ErrorCode, reply: Done) -> None:

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from broker.coordinator.coordinator_log import Record
-from broker.coordinator.coordinator_runtime import RECORDS_PER_BATCH
-from broker.coordinator.outcome import AT_ONCE, Outcome
+from broker.coordinator.outcome import AT_ONCE, RECORDS_PER_BATCH, Outcome
 from ground.sliced_work import Pace, Steps
 from protocol.errors import ErrorCode
 

@@ -8,13 +8,14 @@ writes new snapshots of cold states, the other deletes the records that no state
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from broker.coordinator.coordinator_log import CoordinatorLog
 from broker.coordinator.coordinator_partitions import partition_for
-from broker.coordinator.coordinator_runtime import CoordinatorRuntime
+from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardState
 from broker.coordinator.outcome import ReplyWithError
 from broker.share.state.share_log import SharePartitionKey
 from broker.share.state.share_state_shard import (
@@ -52,8 +53,9 @@ class ShareTopic(NamedTuple):
     """The number of partitions of `__share_group_state`, also before that topic exists."""
     has_partition: Callable[[bytes, int], bool]
     """Whether the cluster has a partition of a topic id."""
-    delete_before: Callable[[int, int], None]
-    """The deletion of records of a partition of `__share_group_state` before an offset."""
+    delete_before: Callable[[int, int], bool]
+    """The deletion of records of a partition of `__share_group_state` before an offset. Returns
+    whether they are deleted; if not, the next pruning tries again."""
 
 
 class ShareCoordinator:
@@ -126,6 +128,15 @@ class ShareCoordinator:
         """Return the partition of `__share_group_state` that holds a share-partition's state."""
         return partition_for(key.text, self._topic.partition_count())
 
+    def serves(self, partition: int) -> bool:
+        """Return whether this broker has loaded a partition of `__share_group_state`."""
+        return not isinstance(self._runtime.shard(partition), ErrorCode)
+
+    def partition_counts(self) -> Counter[ShardState]:
+        """Return the number of partitions of `__share_group_state` that this broker leads, by the
+        state of their shards."""
+        return self._runtime.partition_counts()
+
     def initialize(
         self, key: SharePartitionKey, state_epoch: int, start_offset: int, reply: StateReply
     ) -> None:
@@ -178,18 +189,25 @@ class ShareCoordinator:
     def prune(self) -> None:
         """Delete the records that no state needs any more."""
         for partition in self._runtime.partitions():
-            shard = self._runtime.shard(partition)
-            if isinstance(shard, ErrorCode):
-                continue
-            offset = shard.redundant_before()
-            if offset and offset != self._deleted_before.get(partition):
-                self._deleted_before[partition] = offset
-                self._topic.delete_before(partition, offset)
+            self._runtime.submit(
+                partition, ShareStateShard.prunable, partial(self._prune, partition), _ignore_error
+            )
+
+    def _prune(self, partition: int, error: ErrorCode, offset: int | None) -> None:
+        """Delete the records of a partition before `offset`, unless that was done before."""
+        if error or not offset or offset == self._deleted_before.get(partition):
+            return
+        if self._topic.delete_before(partition, offset):
+            self._deleted_before[partition] = offset
 
 
 def _refuse(reply: StateReply, error: ErrorCode) -> None:
     """Answer that this broker does not serve the state now."""
     reply(error, _NOT_HERE)
+
+
+def _ignore_error(_: ErrorCode) -> None:
+    """Do nothing: the next timer tries again."""
 
 
 def _ignore(_: ErrorCode, __: object) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from broker.coordinator.coordinator_log import LogRecord, TransactionMarker
+from broker.coordinator.coordinator_log import LogRecord, Record, TransactionMarker
 from broker.coordinator.outcome import AT_ONCE, Outcome
 from broker.share.state.share_log import (
     UNINITIALIZED,
@@ -28,6 +28,7 @@ from broker.share.state.share_log import (
 from broker.share.state.share_state import ShareState
 from broker.share.state_batches import StateBatch, StateBatches
 from ground.ports import Scheduler
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps
 from protocol.errors import ErrorCode
 
 
@@ -54,6 +55,8 @@ class WriteRequest(NamedTuple):
 
 
 NO_STATE = StateAnswer()
+TOMBSTONE = BULK_AT_ONCE // PIECES_AT_ONCE
+"""The keys of states that are looked at in the time in which one tombstone is made."""
 StateOutcome = Outcome[StateAnswer]
 
 
@@ -73,6 +76,7 @@ class ShareStateShard:
         self._updates_per_snapshot = updates_per_snapshot
         self.states: dict[SharePartitionKey, ShareState] = {}
         self._last_tombstone: int | None = None
+        self._last_offset = AT_ONCE
 
     # -- replay --------------------------------------------------------------------------------
 
@@ -80,6 +84,7 @@ class ShareStateShard:
         """Apply a record. Records of other types are ignored. Raises ProtocolError if the record
         cannot be parsed."""
         assert record.key is not None
+        self._last_offset = record.offset
         parsed = read_share_record(record.key, record.value)
         if parsed is None:
             return
@@ -165,7 +170,7 @@ class ShareStateShard:
             return refusal or _uninitialized()
         answer = _answer(state)
         if state.highest_leader_epoch == leader_epoch:
-            return Outcome(answer)
+            return self._committed(answer)
         write = WriteRequest(state.state_epoch, leader_epoch, state.start_offset, state.final_count)
         return Outcome(answer, [self._written(key, state, write, leader_epoch)])
 
@@ -176,14 +181,21 @@ class ShareStateShard:
         if refusal is not None:
             return refusal
         state = self.states.get(key)
-        return Outcome(NO_STATE if state is None else _answer(state)._replace(batches=()))
+        return self._committed(NO_STATE if state is None else _answer(state)._replace(batches=()))
 
     def delete(self, key: SharePartitionKey) -> StateOutcome:
         """Return the outcome that deletes a state; one that is not there is no error."""
         refusal = _negative(key.partition) or self._unknown(key)
         if refusal is not None:
             return refusal
-        return Outcome(NO_STATE, [tombstone(key)] if key in self.states else [])
+        return (
+            Outcome(NO_STATE, [tombstone(key)]) if key in self.states else self._committed(NO_STATE)
+        )
+
+    def _committed(self, answer: StateAnswer) -> StateOutcome:
+        """Return the outcome that answers when all records so far are committed, so that no client
+        sees a state that may still be lost."""
+        return Outcome(answer, after=self._last_offset)
 
     def _fenced(
         self, key: SharePartitionKey, leader_epoch: int, state_epoch: int | None = None
@@ -212,7 +224,7 @@ class ShareStateShard:
         state: ShareState,
         request: WriteRequest,
         leader_epoch: int,
-    ) -> tuple[bytes, bytes | None]:
+    ) -> Record:
         """Return the record of a write: a snapshot if there were many updates since the last."""
         start, final_count = state.after_write(request.start_offset, request.final_count)
         if state.updates >= self._updates_per_snapshot:
@@ -232,25 +244,37 @@ class ShareStateShard:
 
     # -- time and topics -----------------------------------------------------------------------
 
-    def snapshot_cold(self, older_than_ms: int) -> Outcome[None]:
+    def snapshot_cold(self, older_than_ms: int) -> Steps[Outcome[None]]:
         """Return the outcome that writes a new snapshot of each state whose last one is so old:
         then the records before it are redundant."""
-        now_ms = self._scheduler.wall_ms()
-        records = [
-            snapshot_record(key, _renewed(state, now_ms))
-            for key, state in self.states.items()
-            if now_ms - state.latest.written_ms >= older_than_ms
-        ]
-        if all(
-            state.latest.created_ms != state.latest.written_ms for state in self.states.values()
-        ):
-            records = []  # all are cold already, and have a snapshot since
+        now_ms, pace = self._scheduler.wall_ms(), Pace()
+        records, is_any_warm = list[Record](), False
+        for key, state in self.states.items():
+            latest = state.latest
+            is_any_warm = is_any_warm or latest.created_ms == latest.written_ms
+            is_old = now_ms - latest.written_ms >= older_than_ms
+            if pace.is_full(1 + is_old * len(state.batches)):
+                yield None
+            if is_old:
+                records.append(snapshot_record(key, _renewed(state, now_ms)))
+        # If all states are cold already, and have a snapshot since, no record is redundant.
+        return Outcome(None, records if is_any_warm else [], atomic=False, after=AT_ONCE)
+
+    def delete_topics(self, topic_ids: frozenset[bytes]) -> Steps[Outcome[None]]:
+        """Return the outcome that deletes the states of topics that were deleted."""
+        pace, records = Pace(BULK_AT_ONCE), list[Record]()
+        for key in self.states:
+            is_deleted = key.topic_id in topic_ids
+            if pace.is_full(TOMBSTONE if is_deleted else 1):
+                yield None
+            if is_deleted:
+                records.append(tombstone(key))
         return Outcome(None, records, atomic=False, after=AT_ONCE)
 
-    def delete_topics(self, topic_ids: frozenset[bytes]) -> Outcome[None]:
-        """Return the outcome that deletes the states of topics that were deleted."""
-        records = [tombstone(key) for key in self.states if key.topic_id in topic_ids]
-        return Outcome(None, records, atomic=False, after=AT_ONCE)
+    def prunable(self) -> Outcome[int | None]:
+        """Return the outcome whose reply is `redundant_before()`, after all records are committed:
+        until then, another leader may need the records before an uncommitted snapshot."""
+        return Outcome(self.redundant_before(), after=self._last_offset)
 
     def redundant_before(self) -> int | None:
         """Return the offset before which no record is needed; None if nothing is known."""

@@ -14,13 +14,12 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
 )
 from broker.coordinator.coordinator_runtime import (
-    RECORDS_PER_BATCH,
     REPLAYED_BYTES,
     REPLAYS_A_SLICE,
     CoordinatorRuntime,
     ShardContext,
 )
-from broker.coordinator.outcome import AT_ONCE, Decided, Outcome
+from broker.coordinator.outcome import AT_ONCE, RECORDS_PER_BATCH, Decided, Outcome
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from ground.sim_scheduler import SimBlocking, SimScheduler
 from ground.sliced_work import SlicedWork, Steps

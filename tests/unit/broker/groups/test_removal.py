@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.coordinator.coordinator_runtime import RECORDS_PER_BATCH
-from broker.coordinator.outcome import Outcome
+from broker.coordinator.outcome import RECORDS_PER_BATCH, Outcome
 from broker.groups.removal import LOOKS_A_SLICE, LOOKS_A_TOMBSTONE, ShardRemoval
 from ground.sliced_work import Steps, in_one_go
 from protocol.errors import ErrorCode

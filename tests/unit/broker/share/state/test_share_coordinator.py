@@ -27,15 +27,20 @@ class Node:
         self.scheduler = SimScheduler()
         self.log = InMemoryCoordinatorLog()
         self.deleted: list[tuple[int, int]] = []
+        self.can_delete = True
         self.replies: list[tuple[ErrorCode, StateAnswer]] = []
         topic = ShareTopic(
             lambda: PARTITIONS,
             lambda _, index: index < 3,
-            lambda partition, offset: self.deleted.append((partition, offset)),
+            self.delete_before,
         )
         settings = ShareCoordinatorSettings(updates_per_snapshot=2)
         self.coordinator = ShareCoordinator(settings, self.scheduler, self.log, topic)
         self.partition = self.coordinator.partition_for(KEY)
+
+    def delete_before(self, partition: int, offset: int) -> bool:
+        self.deleted.append((partition, offset))
+        return self.can_delete
 
     def reply(self, error: ErrorCode, answer: StateAnswer) -> None:
         self.replies.append((error, answer))
@@ -75,13 +80,16 @@ def test_a_state_is_kept_over_a_failover(node: Node) -> None:
     assert node.state() == before
 
 
-def test_a_reply_waits_for_the_commit(node: Node) -> None:
+def test_a_reply_waits_for_the_commit_also_of_what_it_reads(node: Node) -> None:
     node.log.commit_at_once = False
     count = len(node.replies)
     node.write(DONE)
+    node.coordinator.read(KEY, 0, node.reply)
+    node.coordinator.summary(KEY, node.reply)
     assert len(node.replies) == count
     node.log.commit(node.partition)
-    assert node.replies[-1][0] is ErrorCode.NONE
+    assert [error for error, _ in node.replies[count:]] == [ErrorCode.NONE] * 3
+    assert node.replies[count + 1][1].batches == (DONE,)
 
 
 def test_other_partitions_are_not_served(node: Node) -> None:
@@ -105,6 +113,28 @@ def test_records_that_no_state_needs_are_deleted(node: Node) -> None:
     node.coordinator.on_resigned(node.partition)
     node.elect(3)
     assert node.state() == before
+
+
+def test_no_record_is_deleted_before_all_snapshots_are_committed(node: Node) -> None:
+    for _ in range(2):
+        node.write(DONE)
+    node.log.commit_at_once = False
+    node.write(DONE)
+    node.coordinator.prune()
+    assert node.deleted == []
+    node.log.commit(node.partition)
+    assert node.deleted == [(node.partition, 3)]
+
+
+def test_a_failed_deletion_is_tried_again(node: Node) -> None:
+    for _ in range(3):
+        node.write(DONE)
+    node.can_delete = False
+    node.coordinator.prune()
+    node.can_delete = True
+    node.coordinator.prune()
+    node.coordinator.prune()
+    assert node.deleted == [(node.partition, 3)] * 2
 
 
 def test_the_states_of_deleted_topics_go(node: Node) -> None:

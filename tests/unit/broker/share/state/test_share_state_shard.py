@@ -23,6 +23,7 @@ from broker.share.state.share_state_shard import (
 )
 from broker.share.state_batches import StateBatch
 from ground.sim_scheduler import SimScheduler
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode, ProtocolError
 
 TOPIC, OTHER = b"t" * 16, b"o" * 16
@@ -109,7 +110,7 @@ def test_the_start_offset_never_falls(log: Log) -> None:
 def test_a_load_gives_the_same_state(log: Log) -> None:
     for first in range(0, 50, 5):
         log.do(log.shard.write(KEY, write(StateBatch(first, first + 2, AVAILABLE, 2), start=first)))
-    log.write(log.shard.snapshot_cold(0).records)
+    log.write(in_one_go(log.shard.snapshot_cold(0)).records)
     loaded = log.loaded()
     again = log.loaded(first=log.shard.redundant_before() or 0)
     for shard in (loaded, again):
@@ -178,24 +179,24 @@ def test_a_summary_has_no_batches_and_needs_no_state(log: Log) -> None:
 def test_a_deleted_state_is_gone_also_after_a_load(log: Log) -> None:
     log.do(log.shard.delete(KEY))
     assert log.shard.states == log.loaded().states == {}
-    assert log.shard.delete(KEY).records == []
+    assert not log.shard.delete(KEY).records
     assert log.shard.redundant_before() == 1
 
 
 def test_the_states_of_deleted_topics_go(log: Log) -> None:
     other = SharePartitionKey("g", OTHER, 0)
     log.do(log.shard.initialize(other, 1, 0))
-    log.write(log.shard.delete_topics(frozenset({TOPIC})).records)
+    log.write(in_one_go(log.shard.delete_topics(frozenset({TOPIC}))).records)
     assert list(log.shard.states) == [other]
 
 
 def test_cold_states_get_a_snapshot_once(log: Log) -> None:
     log.scheduler.run_for(300_000)
-    assert log.shard.snapshot_cold(300_001).records == []
-    log.write(log.shard.snapshot_cold(300_000).records)
+    assert in_one_go(log.shard.snapshot_cold(300_001)).records == []
+    log.write(in_one_go(log.shard.snapshot_cold(300_000)).records)
     assert log.kinds() == ["Snapshot", "Snapshot"]
     log.scheduler.run_for(300_000)
-    assert log.shard.snapshot_cold(300_000).records == []
+    assert in_one_go(log.shard.snapshot_cold(300_000)).records == []
 
 
 # --- records -------------------------------------------------------------------------------------
