@@ -184,12 +184,18 @@ def _check_log(config: BrokerConfig) -> None:
         "log.cleaner.dedupe.buffer.size",
         "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
     )
-    _require(
-        0 <= config.offsets_topic_compression_codec <= _COMPRESSION_CODEC_MAX,
-        "offsets.topic.compression.codec",
-        "offsets.topic.compression.codec: Unknown compression type id: "
-        f"{config.offsets_topic_compression_codec}",
-    )
+    for name, codec in (
+        ("offsets.topic.compression.codec", config.offsets_topic_compression_codec),
+        (
+            "share.coordinator.state.topic.compression.codec",
+            config.share_coordinator_state_topic_compression_codec,
+        ),
+    ):
+        _require(
+            0 <= codec <= _COMPRESSION_CODEC_MAX,
+            name,
+            f"{name}: Unknown compression type id: {codec}",
+        )
 
 
 def _check_replication(config: BrokerConfig) -> None:

@@ -220,10 +220,16 @@ class BrokerConfig(NamedTuple):
     replication_quota_window_num: int
     replication_quota_window_size_seconds: int
     request_timeout_ms: int
+    share_coordinator_cold_partition_snapshot_interval_ms: int
+    share_coordinator_load_buffer_size: int
+    share_coordinator_snapshot_update_records_per_snapshot: int
+    share_coordinator_state_topic_compression_codec: int
     share_coordinator_state_topic_min_isr: int
     share_coordinator_state_topic_num_partitions: int
+    share_coordinator_state_topic_prune_interval_ms: int
     share_coordinator_state_topic_replication_factor: int
     share_coordinator_state_topic_segment_bytes: int
+    share_coordinator_write_timeout_ms: int
     socket_listen_backlog_size: int
     socket_receive_buffer_bytes: int
     socket_request_max_bytes: int

@@ -70,6 +70,10 @@ CONTROLLER_ONLY = {"process.roles": "controller", "listeners": "CONTROLLER://:90
         ),
         ({"replica.selector.class": "a.B"}, "Java classes cannot be loaded; only org.apache.kafka"),
         ({"offsets.topic.compression.codec": "9"}, "Unknown compression type id: 9"),
+        (
+            {"share.coordinator.state.topic.compression.codec": "5"},
+            "share.coordinator.state.topic.compression.codec: Unknown compression type id: 5",
+        ),
         ({"max.connections.per.ip": "0"}, "max.connections.per.ip can be set to zero only if"),
         ({"connections.max.idle.ms": "0"}, "should always be less than connections.max.idle.ms=0"),
         ({"queued.max.request.bytes": "5"}, "larger or equal to socket.request.max.bytes"),
