@@ -39,10 +39,11 @@ ENTRY_POINTS = (
 )
 
 WITHOUT_SHELL = (
+    "broker/apis/share_group_state.py",
     "broker/groups/share/heartbeat.py",
+    "broker/share/persister.py",
     "broker/share/sessions.py",
     "broker/share/share_partitions.py",
-    "broker/share/state/share_coordinator.py",
 )
 """Cores of share groups, which no API of a broker serves yet."""
 

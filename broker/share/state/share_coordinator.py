@@ -18,6 +18,7 @@ from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardState
 from broker.coordinator.outcome import ReplyWithError
 from broker.share.state.share_log import SharePartitionKey
+from broker.share.state.share_metrics import ShareMetrics
 from broker.share.state.share_state_shard import (
     ShareStateShard,
     StateAnswer,
@@ -75,13 +76,15 @@ class ShareCoordinator:
         self._topic = topic
         self._stopped = False
         self._timers: dict[str, Timer] = {}
-        self._deleted_before: dict[int, int] = {}
+        self.metrics = ShareMetrics()
+        self.deleted_before: dict[int, int] = {}
+        """The offset before which records were deleted last, by partition."""
         self._runtime = CoordinatorRuntime(
             "share coordinator",
             coordinator_log,
             scheduler,
             lambda _: ShareStateShard(
-                scheduler, topic.has_partition, settings.updates_per_snapshot
+                scheduler, topic.has_partition, settings.updates_per_snapshot, self.metrics
             ),
             settings.write_timeout_ms,
             sliced,
@@ -102,7 +105,7 @@ class ShareCoordinator:
         """Unload the states of `partition`, which this broker no longer leads. Ignore a
         `leader_epoch` that is older than the loaded one."""
         self._runtime.on_resigned(partition, leader_epoch)
-        self._deleted_before.pop(partition, None)
+        self.deleted_before.pop(partition, None)
 
     def shutdown(self) -> None:
         """Unload all states, and stop the timers. Later requests get NOT_COORDINATOR."""
@@ -145,7 +148,15 @@ class ShareCoordinator:
 
     def write(self, key: SharePartitionKey, request: WriteRequest, reply: StateReply) -> None:
         """Write a leader's state; errors are those of the shard and of `_submit`."""
-        self._submit(key, lambda shard: shard.write(key, request), reply)
+        begun_ms = self._scheduler.monotonic_ms()
+
+        def written(error: ErrorCode, answer: StateAnswer) -> None:
+            """Record the time of the write, and reply."""
+            now_ms = self._scheduler.monotonic_ms()
+            self.metrics.write_times.record(now_ms, now_ms - begun_ms)
+            reply(error, answer)
+
+        self._submit(key, lambda shard: shard.write(key, request), written)
 
     def read(self, key: SharePartitionKey, leader_epoch: int, reply: StateReply) -> None:
         """Read the state for a leader; `reply` gets it after the leader's epoch is committed."""
@@ -195,10 +206,10 @@ class ShareCoordinator:
 
     def _prune(self, partition: int, error: ErrorCode, offset: int | None) -> None:
         """Delete the records of a partition before `offset`, unless that was done before."""
-        if error or not offset or offset == self._deleted_before.get(partition):
+        if error or not offset or offset == self.deleted_before.get(partition):
             return
         if self._topic.delete_before(partition, offset):
-            self._deleted_before[partition] = offset
+            self.deleted_before[partition] = offset
 
 
 def _refuse(reply: StateReply, error: ErrorCode) -> None:

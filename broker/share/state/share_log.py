@@ -7,7 +7,8 @@ whole state, an update what a write changed. Follows Kafka's `ShareCoordinatorRe
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
+import re
+from binascii import a2b_base64
 from collections.abc import Sequence
 from functools import lru_cache
 from struct import Struct
@@ -26,7 +27,7 @@ from protocol.messages.share_records import (
     ShareUpdateValue,
     ShareUpdateValueStateBatch,
 )
-from protocol.primitives import MessageBuffer
+from protocol.primitives import MessageBuffer, uuid_to_string
 
 SHARE_TOPIC = "__share_group_state"
 
@@ -37,6 +38,12 @@ _TYPE = Struct(">h")
 _SNAPSHOT, _UPDATE = ShareSnapshotKey.API_KEY, ShareUpdateKey.API_KEY
 _VERSION = 0
 _CACHED_KEYS = 1_024
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_STANDARD = str.maketrans("-_", "+/")
+_BLANK = "".join(map(chr, range(33)))
+_UUID_BYTES = 16
+_UUID_TEXT_MAX = 24
 
 
 class SharePartitionKey(NamedTuple):
@@ -49,8 +56,31 @@ class SharePartitionKey(NamedTuple):
     @property
     def text(self) -> str:
         """The text that chooses the partition of `__share_group_state`, also in FindCoordinator."""
-        topic_id = urlsafe_b64encode(self.topic_id).decode().rstrip("=")
-        return f"{self.group_id}:{topic_id}:{self.partition}"
+        return f"{self.group_id}:{uuid_to_string(self.topic_id)}:{self.partition}"
+
+
+def key_of(text: str) -> SharePartitionKey | None:
+    """Return the share-partition of a text `group:topicId:partition`; None if it is no such text.
+    A group's id may contain colons. Reads what Kafka's `SharePartitionKey` reads."""
+    parts = text.rstrip(":").rsplit(":", 2)
+    if len(parts) < 3 or not parts[0].strip(_BLANK) or not _INTEGER.fullmatch(parts[2]):
+        return None
+    try:
+        topic_id = a2b_base64(_padded(parts[1]).translate(_STANDARD), strict_mode=True)
+        partition = int(parts[2])
+    except ValueError:
+        return None
+    if len(topic_id) != _UUID_BYTES or not -(2**31) <= partition < 2**31:
+        return None
+    return SharePartitionKey(parts[0], topic_id, partition)
+
+
+def _padded(base64: str) -> str:
+    """Return a text in base64 with its padding, which may be left out. Raises ValueError if the
+    text is too long for a UUID or has letters of another alphabet."""
+    if len(base64) > _UUID_TEXT_MAX or not base64.isascii() or "+" in base64 or "/" in base64:
+        raise ValueError("no UUID in base64url")
+    return base64 if base64.endswith("=") else base64 + "=" * (-len(base64) % 4)
 
 
 class Snapshot(NamedTuple):

@@ -25,6 +25,7 @@ from broker.share.state.share_log import (
     tombstone,
     update_record,
 )
+from broker.share.state.share_metrics import ShareMetrics
 from broker.share.state.share_state import ShareState
 from broker.share.state_batches import StateBatch, StateBatches
 from ground.ports import Scheduler
@@ -69,8 +70,10 @@ class ShareStateShard:
         scheduler: Scheduler,
         has_partition: Callable[[bytes, int], bool],
         updates_per_snapshot: int,
+        metrics: ShareMetrics,
     ) -> None:
         """Create a shard without states; `replay` loads them."""
+        self._metrics = metrics
         self._scheduler = scheduler
         self._has_partition = has_partition
         self._updates_per_snapshot = updates_per_snapshot
@@ -156,6 +159,7 @@ class ShareStateShard:
         FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH: a later leader or initialization was before.
         UNKNOWN_TOPIC_OR_PARTITION: the cluster does not have the partition.
         """
+        self._metrics.wrote()
         state, refusal = self._fenced(key, request.leader_epoch, request.state_epoch)
         if state is None or refusal is not None:
             return refusal or _uninitialized()
@@ -171,6 +175,7 @@ class ShareStateShard:
         answer = _answer(state)
         if state.highest_leader_epoch == leader_epoch:
             return self._committed(answer)
+        self._metrics.wrote()
         write = WriteRequest(state.state_epoch, leader_epoch, state.start_offset, state.final_count)
         return Outcome(answer, [self._written(key, state, write, leader_epoch)])
 

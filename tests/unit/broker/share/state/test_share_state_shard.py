@@ -15,6 +15,7 @@ from broker.share.state.share_log import (
     snapshot_record,
     update_record,
 )
+from broker.share.state.share_metrics import ShareMetrics
 from broker.share.state.share_state_shard import (
     NO_STATE,
     ShareStateShard,
@@ -45,6 +46,7 @@ class Log:
             self.scheduler,
             lambda topic_id, index: index < self.topics.get(topic_id, 0),
             updates_per_snapshot,
+            ShareMetrics(),
         )
 
     def do(self, outcome: Outcome[StateAnswer]) -> StateAnswer:
