@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from broker.apis.api_versions import ApiVersionsApi
-from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC, AutoTopicCreation
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.consumer_groups import ConsumerGroupsApi
 from broker.apis.deferred import DeferredApis
 from broker.apis.encoded_topics import EncodedTopics
@@ -97,7 +97,6 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
     shared, metadata, replicas = parts.shared, parts.metadata, parts.replicas
     groups, transactions = parts.groups, parts.transactions
     config = shared.config
-    auto_creation = AutoTopicCreation(config, parts.forwarding.forward, parts.forwarding.send)
     answers = shared.answers
     families: list[ApiFamily] = [
         ProduceApi(replicas, _transactional_produce(parts), answers, _interception(parts)),
@@ -110,7 +109,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
             shared.storage.cluster_id,
             config.node_id,
             config.auto_create_topics_enable,
-            auto_creation,
+            parts.topic_creation,
             EncodedTopics(config.ottla_metadata_answers_max_bytes),
             answers,
         ),
@@ -120,7 +119,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
             shared.ports.scheduler,
             Coordinators(OFFSETS_TOPIC, groups.partition_for, groups.serves),
             Coordinators(TRANSACTION_TOPIC, transactions.partition_for, transactions.serves),
-            auto_creation.create_internal,
+            parts.topic_creation.create_internal,
             answers,
         ),
         GroupMembershipApi(groups),

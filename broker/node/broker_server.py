@@ -164,14 +164,18 @@ class BrokerServer:
             self.parts.fetchers.resize(config.num_replica_fetchers)
 
     def _topics_changed(self, delta: MetadataDelta, _image: MetadataImage) -> None:
-        """Remove the committed offsets of deleted topics from the groups of this broker."""
+        """Remove the committed offsets of deleted topics from the groups of this broker, and the
+        states of their share-partitions."""
         deleted = [topic.name for topic in delta.topics.deleted.values()]
         if deleted:
             self.parts.groups.on_topics_deleted(deleted)
+            self.parts.shares.topics_deleted(frozenset(delta.topics.deleted))
 
     def _leaders_changed(self, _delta: MetadataDelta, _image: MetadataImage) -> None:
-        """Notify the transactions, because the metadata may have other leaders."""
+        """Notify the transactions and the share groups, because the metadata may have other
+        leaders."""
         self.parts.transactions.metadata_changed()
+        self.parts.shares.metadata_changed()
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -206,6 +210,7 @@ class BrokerServer:
             parts.fetchers.shutdown()
         parts.groups.shutdown()
         parts.transactions.shutdown()
+        parts.shares.shutdown()
         parts.replicas.complete_waiting()
 
 

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from broker.apis.auto_topic_creation import (
+    OFFSETS_TOPIC,
+    SHARE_TOPIC,
+    TRANSACTION_TOPIC,
+    AutoTopicCreation,
+)
 from broker.apis.cluster_view import ImageSource
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.config.own_principal import own_principal
@@ -27,6 +32,7 @@ from broker.node.control.lifecycle import BrokerLifecycle
 from broker.node.control.to_controller import NodeToController, Refuse
 from broker.node.settings import cleaner_settings
 from broker.node.shared_server import SharedServer
+from broker.node.shares import NodeShares
 from broker.node.transactions import NodeTransactions
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.assignments_manager import AssignmentsManager
@@ -57,10 +63,12 @@ class BrokerParts:
     """None if there are no other nodes."""
     groups: GroupCoordinator
     transactions: NodeTransactions
+    shares: NodeShares
     verification: AppendVerification
     producer_ids: ProducerIdManager
     forwarding: NodeToController
     """Forwards clients' requests that the controller answers."""
+    topic_creation: AutoTopicCreation
     cleaner: LogCleaner
     names: SlicedWork
     """Searches for the names that match clients' expressions; their jobs wait for no other jobs."""
@@ -103,7 +111,10 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
     )
     names = SlicedWork(ports.scheduler, ports.background, 0)
     groups = _groups(shared, replicas, verification, names)
-    replicas.on_leadership(partial(_leadership_changed, groups, transactions))
+    forwarding = to_controller.forwarding
+    topic_creation = AutoTopicCreation(config, forwarding.forward, forwarding.send)
+    shares = _shares(shared, replicas, topic_creation)
+    replicas.on_leadership(partial(_leadership_changed, groups, transactions, shares))
     return BrokerParts(
         shared=shared,
         metadata=shared.controller,
@@ -112,9 +123,11 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
         fetchers=fetchers,
         groups=groups,
         transactions=transactions,
+        shares=shares,
         verification=verification,
         producer_ids=producer_ids,
-        forwarding=to_controller.forwarding,
+        forwarding=forwarding,
+        topic_creation=topic_creation,
         cleaner=_cleaner(shared),
         names=names,
     )
@@ -230,6 +243,27 @@ def _transactions(
     )
 
 
+def _shares(
+    shared: SharedServer, replicas: ReplicaManager, topic_creation: AutoTopicCreation
+) -> NodeShares:
+    """Create the share-group parts, which load their modules at the first use."""
+    config = shared.config
+    return NodeShares(
+        config,
+        shared.ports,
+        shared.controller,
+        replicas,
+        partial(
+            _partition_count,
+            shared,
+            SHARE_TOPIC,
+            config.share_coordinator_state_topic_num_partitions,
+        ),
+        shared.endpoint_of,
+        topic_creation.create_internal,
+    )
+
+
 def _groups(
     shared: SharedServer,
     replicas: ReplicaManager,
@@ -306,15 +340,21 @@ def _partition_count(shared: SharedServer, topic: str, at_creation: int) -> int:
 
 
 def _leadership_changed(
-    groups: GroupCoordinator, transactions: NodeTransactions, partition: Partition, leads: bool
+    groups: GroupCoordinator,
+    transactions: NodeTransactions,
+    shares: NodeShares,
+    partition: Partition,
+    leads: bool,
 ) -> None:
     """Load or unload the coordinator's partition that this broker leads now, or no longer leads.
     Does nothing for other topics than the coordinators'."""
-    coordinator: GroupCoordinator | NodeTransactions
+    coordinator: GroupCoordinator | NodeTransactions | NodeShares
     if partition.topic == OFFSETS_TOPIC:
         coordinator = groups
     elif partition.topic == TRANSACTION_TOPIC:
         coordinator = transactions
+    elif partition.topic == SHARE_TOPIC:
+        coordinator = shares
     else:
         return
     if leads:

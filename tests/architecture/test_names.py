@@ -41,7 +41,6 @@ ENTRY_POINTS = (
 WITHOUT_SHELL = (
     "broker/apis/share_group_state.py",
     "broker/groups/share/heartbeat.py",
-    "broker/share/persister.py",
     "broker/share/sessions.py",
     "broker/share/share_partitions.py",
 )

@@ -31,7 +31,12 @@ def test_a_request_of_a_broker_to_itself_goes_by_its_own_table() -> None:
 
 @pytest.mark.parametrize(
     ("topic", "coordinator"),
-    [("__consumer_offsets", "groups"), ("__transaction_state", "transactions"), ("t", None)],
+    [
+        ("__consumer_offsets", "groups"),
+        ("__transaction_state", "transactions"),
+        ("__share_group_state", "shares"),
+        ("t", None),
+    ],
 )
 def test_who_leads_a_partition_of_an_internal_topic_coordinates(
     tmp_path: Path, topic: str, coordinator: str | None, monkeypatch: pytest.MonkeyPatch
@@ -39,7 +44,7 @@ def test_who_leads_a_partition_of_an_internal_topic_coordinates(
     running = Running(tmp_path)
     parts = parts_of(running)
     told: list[tuple[str, str, int]] = []
-    for name in ("groups", "transactions"):
+    for name in ("groups", "transactions", "shares"):
         kind = type(getattr(parts, name))
         monkeypatch.setattr(kind, "on_elected", lambda _, *at, name=name: told.append((name, *at)))
         monkeypatch.setattr(kind, "on_resigned", lambda _, at, name=name: told.append((name, at)))
