@@ -1,8 +1,10 @@
-"""FindCoordinator: v0-6. The broker that coordinates a group or a transactional id.
+"""FindCoordinator: v0-6. The broker that coordinates a group, transactional id or share-partition.
 
 Behaviour: returns the leader of the partition of `__consumer_offsets` that the group's id hashes
-to, or of `__transaction_state` for a transactional id. While the partition has no leader, the
-answer is COORDINATOR_NOT_AVAILABLE, which clients retry.
+to, of `__transaction_state` for a transactional id, or of `__share_group_state` for a
+share-partition. While the partition has no leader, the answer is COORDINATOR_NOT_AVAILABLE, which
+clients retry. A key of a share-partition is `group:topicId:partition`, otherwise its answer is
+INVALID_REQUEST.
 
 The topic is created with the first request for it. The answer to that request is held until the
 coordinator is ready, because librdkafka would retry only a second later. Meanwhile the coordinator
@@ -10,12 +12,11 @@ is looked up every few milliseconds, because several things must be ready: the m
 its shard.
 
 Rights: for each key, DESCRIBE on the group (GROUP_AUTHORIZATION_FAILED) or on the transactional id
-(TRANSACTIONAL_ID_AUTHORIZATION_FAILED). Keys of share groups need CLUSTER_ACTION
-(CLUSTER_AUTHORIZATION_FAILED) from v6 on, the first version with share groups. No topic is created
-for a denied key.
+(TRANSACTIONAL_ID_AUTHORIZATION_FAILED). Share-partitions need CLUSTER_ACTION
+(CLUSTER_AUTHORIZATION_FAILED). No topic is created for a denied or an invalid key.
 
 Versions: v1 key types and messages, v3 flexible, v4 several keys at once (KIP-699), v5
-TRANSACTION_ABORTABLE (KIP-890), v6 share groups (KIP-932; rejected with INVALID_REQUEST).
+TRANSACTION_ABORTABLE (KIP-890), v6 share-partitions (KIP-932; INVALID_REQUEST before v6).
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Coordinators(NamedTuple):
     """A type of coordinator, such as that of groups, and how its broker is found for a key."""
 
     topic: str
-    partition_for: Callable[[str], int]
-    """Returns the partition of the topic for a key."""
+    partition_for: Callable[[str], int | None]
+    """Returns the partition of the topic for a key; None if the key is invalid."""
     serves: Callable[[str], bool]
     """Returns whether this broker's coordinator is ready for a key."""
 
@@ -81,7 +82,8 @@ class _Search:
     respond: Respond
     keys: Sequence[str]
     denied: dict[str, ErrorCode] | None = None
-    """The keys that the client has no right to, with their errors; None before they are checked."""
+    """The keys that are invalid or that the client has no right to, with their errors; None before
+    they are checked."""
     until_ms: float = 0
     served: int = 0
     """The number of leading keys that need no further wait."""
@@ -101,6 +103,7 @@ class FindCoordinatorApi:
         scheduler: Scheduler,
         groups: Coordinators,
         transactions: Coordinators,
+        shares: Coordinators,
         create_topic: CreateTopic,
         answers: SlicedAnswers,
     ) -> None:
@@ -108,8 +111,8 @@ class FindCoordinatorApi:
         self._metadata = metadata
         self._node_id = node_id
         self._scheduler = scheduler
-        self._kinds = {GROUP: groups, TRANSACTION: transactions}
-        self._new_until_ms = {GROUP: 0.0, TRANSACTION: 0.0}
+        self._kinds = {GROUP: groups, TRANSACTION: transactions, SHARE: shares}
+        self._new_until_ms = dict.fromkeys(self._kinds, 0.0)
         """The time until which a new coordinator of the kind may be waited for."""
         self._create_topic = create_topic
 
@@ -145,8 +148,8 @@ class FindCoordinatorApi:
         """
         pace = Pace()
         if search.denied is None:
-            search.denied, is_any_allowed = yield from _denied(search, pace)
-            if is_any_allowed:
+            search.denied, is_any_left = yield from self._rejected(search, pace)
+            if is_any_left:
                 self._wait_for_topic(search)
         while search.until_ms and search.served < len(search.keys):
             key = search.keys[search.served]
@@ -176,6 +179,26 @@ class FindCoordinatorApi:
             message = "" if error in _WITHOUT_MESSAGE else _message_of(error)
             coordinators.add(Coordinator(key, node.id, node.host, node.port, error, message))
         return FindCoordinatorResponse(coordinators=coordinators.array())
+
+    def _rejected(self, search: _Search, pace: Pace) -> Steps[tuple[dict[str, ErrorCode], bool]]:
+        """Return the keys that are denied or invalid, with their errors, and whether any other key
+        is left."""
+        is_share = search.request.key_type == SHARE
+        has_shares = search.context.api_version >= SHARE_FROM
+        denied: dict[str, ErrorCode] = {}
+        if not is_share or has_shares:
+            denied, is_any_left = yield from _denied(search, pace)
+            if not is_share or not is_any_left:
+                return denied, is_any_left
+        is_any_left = False
+        for key in search.keys:
+            if pace.is_full(_pieces_of(key)):
+                yield None
+            if has_shares and self._kinds[SHARE].partition_for(key) is not None:
+                is_any_left = True
+            else:
+                denied[key] = ErrorCode.INVALID_REQUEST
+        return denied, is_any_left
 
     def _wait_for_topic(self, search: _Search) -> None:
         """Ask the controller for the topic if it does not exist. Set the time until which `search`
@@ -219,7 +242,8 @@ class FindCoordinatorApi:
             return ErrorCode.INVALID_REQUEST, _NO_NODE, False
         image = self._metadata.image
         topic = image.topics.get(kind.topic)
-        partition = topic.partitions.get(kind.partition_for(key)) if topic is not None else None
+        index = kind.partition_for(key) if topic is not None else None
+        partition = None if topic is None or index is None else topic.partitions.get(index)
         if partition is None:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NO_NODE, False
         address = ClusterView(image, search.context.listener_name).address(partition.leader)
@@ -233,7 +257,7 @@ def _denied(search: _Search, pace: Pace) -> Steps[tuple[dict[str, ErrorCode], bo
     context, keys, key_type = search.context, search.keys, search.request.key_type
     rights = context.rights
     allowed: Container[str]
-    if key_type == SHARE and context.api_version >= SHARE_FROM:
+    if key_type == SHARE:
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         allowed = EVERYTHING if rights.allows_on_cluster(Operation.CLUSTER_ACTION) else ()
     elif key_type in _RIGHTS:
@@ -275,7 +299,7 @@ _MESSAGES = {
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
-    ErrorCode.INVALID_REQUEST: "Coordinators of this key type are not served here.",
+    ErrorCode.INVALID_REQUEST: "The key type is unknown in this version, or the key is invalid.",
 }
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from broker.apis.api_versions import ApiVersionsApi
-from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTION_TOPIC
 from broker.apis.consumer_groups import ConsumerGroupsApi
 from broker.apis.deferred import DeferredApis
 from broker.apis.encoded_topics import EncodedTopics
@@ -95,7 +95,7 @@ class ApiFamily(Protocol):
 def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Api]:
     """Return all APIs of a broker; `served()` returns all of them after they are assembled."""
     shared, metadata, replicas = parts.shared, parts.metadata, parts.replicas
-    groups, transactions = parts.groups, parts.transactions
+    groups, transactions, shares = parts.groups, parts.transactions, parts.shares
     config = shared.config
     answers = shared.answers
     families: list[ApiFamily] = [
@@ -119,6 +119,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
             shared.ports.scheduler,
             Coordinators(OFFSETS_TOPIC, groups.partition_for, groups.serves),
             Coordinators(TRANSACTION_TOPIC, transactions.partition_for, transactions.serves),
+            Coordinators(SHARE_TOPIC, shares.partition_for, shares.serves),
             parts.topic_creation.create_internal,
             answers,
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTION_TOPIC
 from broker.apis.find_coordinator import LOOK_AGAIN_MS, MADE_WITHIN_MS
 from broker.coordinator.coordinator_partitions import partition_for
 from controller.metadata.image import TopicsImage
@@ -15,6 +15,7 @@ from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode
 from tests.unit.controller.rights_fixture import rights_of
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
+SHARE_KEY = "g:AAECAwQFBgcICQoLDA0ODw:0"
 
 
 def _ask(node: GroupNode, version: int, key_type: int = GROUP) -> tuple[int, int, str, int]:
@@ -127,6 +128,36 @@ def test_a_transactional_id_belongs_to_a_topic_of_its_own() -> None:
 def test_other_keys_are_refused(key_type: int) -> None:
     for version in range(1, 7):
         assert _ask(GroupNode(), version, key_type)[:2] == (ErrorCode.INVALID_REQUEST, -1)
+
+
+def test_a_share_partition_belongs_to_a_topic_of_its_own_from_v6_on() -> None:
+    node = GroupNode()
+    request = FindCoordinatorRequest(SHARE_KEY, SHARE, ["g", SHARE_KEY, "g:x:0"])
+    wire = node.connect()
+    assert wire.call(request, 3).error_code == ErrorCode.INVALID_REQUEST
+    assert {one.error_code for one in wire.call(request, 5).coordinators} == {
+        ErrorCode.INVALID_REQUEST
+    }
+    assert node.created == []
+    invalid = ErrorCode.INVALID_REQUEST
+    codes = [one.error_code for one in wire.call(request, 6).coordinators]
+    assert codes == [invalid, ErrorCode.COORDINATOR_NOT_AVAILABLE, invalid]
+    assert node.created == [SHARE_TOPIC]
+    topic = node.image.topics.by_name[OFFSETS_TOPIC]._replace(name=SHARE_TOPIC)
+    node.image = node.image._replace(topics=TopicsImage({SHARE_TOPIC: topic}, {}))
+    found = wire.call(request, 6).coordinators
+    assert [one.error_code for one in found] == [invalid, ErrorCode.NONE, invalid]
+    assert (found[1].node_id, found[1].port) == (1, 9092)
+
+
+def test_only_brokers_may_look_for_the_coordinator_of_a_share_partition() -> None:
+    node = GroupNode()
+    request = FindCoordinatorRequest(key_type=SHARE, coordinator_keys=["g", SHARE_KEY])
+    denied = node.connect(rights=rights_of(())).call(request, 6)
+    assert [one.error_code for one in denied.coordinators] == [
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    ] * 2
+    assert node.created == []
 
 
 def test_success_has_the_words_that_kafka_gives_it() -> None:

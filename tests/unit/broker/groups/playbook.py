@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from broker.apis.auto_topic_creation import TRANSACTION_TOPIC
+from broker.apis.auto_topic_creation import SHARE_TOPIC, TRANSACTION_TOPIC
 from broker.apis.consumer_groups import ConsumerGroupsApi
 from broker.apis.find_coordinator import Coordinators, FindCoordinatorApi
 from broker.apis.group_admin import GroupAdminApi
@@ -24,6 +24,7 @@ from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
 from broker.requests.context import Api, RequestContext
 from broker.requests.sliced_answers import SlicedAnswers
+from broker.share.state.share_log import key_of
 from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.image import (
     BrokerRegistration,
@@ -136,6 +137,11 @@ class GroupNode:
             Coordinators(topic, self.coordinator.partition_for, self.coordinator.serves)
             for topic in (OFFSETS_TOPIC, TRANSACTION_TOPIC)
         ]
+
+        def share_partition_for(key: str) -> int | None:
+            return None if key_of(key) is None else self.coordinator.partition_for(key)
+
+        kinds.append(Coordinators(SHARE_TOPIC, share_partition_for, self.coordinator.serves))
         return FindCoordinatorApi(self, 1, self.scheduler, *kinds, self._create, answers)
 
     def _make_apis(self) -> list[Api]:
