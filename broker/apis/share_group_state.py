@@ -46,8 +46,9 @@ Decide = Callable[[SharePartitionKey, Any, StateReply], None]
 
 DECIDED_A_SLICE = 20
 """The most partitions in one slice; most of them append a record."""
-_DENIED = StateAnswer(message="Cluster authorization failed.")
-_REFUSED = StateAnswer()
+_REFUSED = StateAnswer(start_offset=0)
+"""The state in the answer to a rejected request, as Kafka gives it."""
+_DENIED = _REFUSED._replace(message="Cluster authorization failed.")
 
 
 class _Result(NamedTuple):

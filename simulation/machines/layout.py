@@ -15,6 +15,7 @@ PROPERTIES = {
     "group.initial.rebalance.delay.ms": "200",
     "auto.create.topics.enable": "false",
     "max.incremental.fetch.session.cache.slots": "3",
+    "share.coordinator.state.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
@@ -27,6 +28,8 @@ CLUSTER_PROPERTIES = {
     "offsets.topic.replication.factor": "3",
     "transaction.state.log.replication.factor": "3",
     "transaction.state.log.min.isr": "2",
+    "share.coordinator.state.topic.replication.factor": "3",
+    "share.coordinator.state.topic.min.isr": "2",
     "default.replication.factor": "3",
     "min.insync.replicas": "2",
     "broker.session.timeout.ms": "3000",

@@ -5,6 +5,7 @@ It uses a client, after all faults have ended, and reads every partition from it
 
 from __future__ import annotations
 
+from controller.metadata.topic_names import is_internal
 from ottla.testing.frames import Json
 from simulation.invariants.exchanged_records import LogRead, Place
 from simulation.machines.simulated_nodes import SimulatedNodes
@@ -12,7 +13,6 @@ from simulation.sim_client import Waits
 from simulation.users.user_client import UserClient
 
 READ_MS = 20_000.0
-INTERNAL = ("__consumer_offsets", "__transaction_state")
 
 
 class FinalReading:
@@ -35,7 +35,7 @@ class FinalReading:
         """Read all partitions but those of internal topics, and the committed offsets of these
         partitions of `groups`, into the attributes. Set `done` at the end."""
         for name, topic_id, index, _ in self._view.registrations():
-            if name in INTERNAL:
+            if is_internal(name):
                 continue
             end = yield from self._client.offset(name, index, "latest", READ_MS)
             position = yield from self._client.offset(name, index, "earliest", READ_MS)

@@ -242,6 +242,8 @@ def _sizes(brokers: int) -> dict[str, str]:
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,
         "transaction.state.log.min.isr": "2" if brokers > 2 else "1",
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": "2" if brokers > 2 else "1",
         "default.replication.factor": replicas,
         "min.insync.replicas": "2" if brokers > 2 else "1",
     }

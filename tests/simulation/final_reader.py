@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controller.metadata.topic_names import INTERNAL_TOPICS
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, Member
 from protocol.messages.describe_groups import DescribeGroupsRequest
@@ -30,7 +31,6 @@ LOOKS_MAX = 10
 SETTLED = ("Stable", "Empty")
 SETTLE_WITHIN_MS = 15_000.0
 """The longest session and rebalance of a member that fell silent before the heal."""
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
 
 class FinalReader(GroupMember):

@@ -216,14 +216,16 @@ def summary_entry(key: SharePartitionKey) -> summary.PartitionData:
 def batches_of(
     batches: Sequence[reading.StateBatch | writing.StateBatch],
 ) -> tuple[StateBatch, ...]:
-    """Return a message's batches. Raises ValueError if a record's state is unknown, or a batch ends
-    before it begins."""
+    """Return a message's batches. Raises ValueError if a record's state is unknown, a batch ends
+    before it begins, or a count is negative."""
     return tuple(map(_batch, batches))
 
 
 def _batch(batch: reading.StateBatch | writing.StateBatch) -> StateBatch:
     if batch.last_offset < batch.first_offset:
         raise ValueError(f"a batch ends at {batch.last_offset}, before {batch.first_offset}")
+    if batch.delivery_count < 0:
+        raise ValueError(f"a batch has {batch.delivery_count} deliveries")
     state = RecordState(batch.delivery_state)
     return StateBatch(batch.first_offset, batch.last_offset, state, batch.delivery_count)
 

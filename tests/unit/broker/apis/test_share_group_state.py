@@ -74,7 +74,7 @@ def test_a_state_is_initialized_written_read_and_deleted(broker: ShareBroker) ->
     response = broker.ask(request_of(state_api.READ, 0))
     assert errors_of(response) == [(0, ErrorCode.INVALID_REQUEST)]
     assert response.results[0].partitions[0].error_message
-    assert response.results[0].partitions[0].start_offset == -1
+    assert response.results[0].partitions[0].start_offset == 0
 
 
 def test_the_first_versions_have_no_number_of_final_records(broker: ShareBroker) -> None:
@@ -147,7 +147,7 @@ def test_of_two_entries_for_a_partition_the_last_answer_counts(broker: ShareBrok
     assert response.results[0].partitions[0].state_epoch == 2
 
 
-@pytest.mark.parametrize("batch", [(5, 4, 2, 1), (5, 6, 9, 1)])
+@pytest.mark.parametrize("batch", [(5, 4, 2, 1), (5, 6, 9, 1), (5, 6, 2, -1)])
 def test_a_batch_that_cannot_be_is_refused(broker: ShareBroker, batch: Any) -> None:
     broker.ask(request_of(state_api.INITIALIZE, 0))
     entry = writing.PartitionData(0, 1, 0, 5, 2, [writing.StateBatch(*batch)])
