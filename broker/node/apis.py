@@ -85,6 +85,15 @@ TRANSACTION_KEYS = (
     ApiKey.LIST_TRANSACTIONS,
 )
 
+# Their modules are loaded with the first request for the state of a share-partition.
+SHARE_STATE_KEYS = (
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+)
+
 
 class ApiFamily(Protocol):
     """A group of APIs that share their collaborators."""
@@ -127,6 +136,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
         ConsumerGroupsApi(groups, answers),
         GroupOffsetsApi(metadata, groups, answers),
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
+        DeferredApis(SHARE_STATE_KEYS, partial(share_state_apis, parts)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),
         DeferredApis(SASL_KEYS, sasl_apis),
         ApiVersionsApi(
@@ -192,6 +202,13 @@ def transaction_apis(parts: BrokerParts) -> list[Api]:
         WriteTxnMarkersApi(parts.replicas, groups, timeout_ms, answers),
     ]
     return _all(families)
+
+
+def share_state_apis(parts: BrokerParts) -> list[Api]:
+    """Load the modules of `SHARE_STATE_KEYS`, and return these APIs."""
+    from broker.apis.share_group_state import ShareGroupStateApi
+
+    return ShareGroupStateApi(parts.shares.coordinator, parts.shared.answers).apis()
 
 
 def admin_apis(parts: BrokerParts) -> list[Api]:

@@ -39,7 +39,6 @@ ENTRY_POINTS = (
 )
 
 WITHOUT_SHELL = (
-    "broker/apis/share_group_state.py",
     "broker/groups/share/heartbeat.py",
     "broker/share/sessions.py",
     "broker/share/share_partitions.py",

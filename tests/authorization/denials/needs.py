@@ -14,6 +14,7 @@ from ottla.plugins.authorizer import Operation
 from tests.authorization.denials.needs_of_admins import ADMINISTRATION, NAMED_BY_ID, TOKENS
 from tests.authorization.denials.needs_of_edges import EDGES
 from tests.authorization.denials.needs_of_nodes import ROWS_OF_NODES
+from tests.authorization.denials.needs_of_shares import ROWS_OF_SHARES
 from tests.authorization.denials.rows import (
     BROKER,
     CONTROLLER,
@@ -508,6 +509,7 @@ PARTS = (
     ADMINISTRATION,
     TOKENS,
     ROWS_OF_NODES,
+    ROWS_OF_SHARES,
 )
 NEWEST: tuple[Row, ...] = tuple(row for part in PARTS for row in part)
 OLDEST = (

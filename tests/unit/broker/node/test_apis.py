@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from broker.node.apis import ADMIN_KEYS, TRANSACTION_KEYS, admin_apis, transaction_apis
+from broker.node.apis import (
+    ADMIN_KEYS,
+    SHARE_STATE_KEYS,
+    TRANSACTION_KEYS,
+    admin_apis,
+    share_state_apis,
+    transaction_apis,
+)
 from broker.node.parts import BrokerParts
 from broker.requests.context import Api
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
@@ -29,6 +36,8 @@ SERVED = """
     DESCRIBE_USER_SCRAM_CREDENTIALS ALTER_USER_SCRAM_CREDENTIALS
     SASL_HANDSHAKE SASL_AUTHENTICATE
     DESCRIBE_TRANSACTIONS LIST_TRANSACTIONS WRITE_TXN_MARKERS TXN_OFFSET_COMMIT
+    INITIALIZE_SHARE_GROUP_STATE READ_SHARE_GROUP_STATE WRITE_SHARE_GROUP_STATE
+    DELETE_SHARE_GROUP_STATE READ_SHARE_GROUP_STATE_SUMMARY
 """
 
 
@@ -46,7 +55,12 @@ def test_what_is_served_has_kafkas_whole_range_and_a_way_to_say_that_it_failed(
 
 
 @pytest.mark.parametrize(
-    ("keys", "load"), [(ADMIN_KEYS, admin_apis), (TRANSACTION_KEYS, transaction_apis)]
+    ("keys", "load"),
+    [
+        (ADMIN_KEYS, admin_apis),
+        (TRANSACTION_KEYS, transaction_apis),
+        (SHARE_STATE_KEYS, share_state_apis),
+    ],
 )
 def test_the_apis_that_are_loaded_late_are_those_that_were_named(
     tmp_path: Path, keys: Sequence[ApiKey], load: Callable[[BrokerParts], list[Api]]
