@@ -8,12 +8,12 @@ Follows Kafka's `ShareGroup` and `ShareGroupMember` (KIP-932).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import NamedTuple
 
 from broker.coordinator.coordinator_log import Record
 from broker.groups.committed_offset import CommittedOffset
 from broker.groups.consumer.assignors.assignor import NOTHING_ASSIGNED, Assignment
-from broker.groups.consumer.state.group_state import ConsumerGroupState, Situation, state_of
 from broker.groups.consumer.state.topics import NO_TOPICS
 from broker.groups.group import Committer
 from broker.groups.group_records import ShareGroupKey, ShareGroupValue
@@ -42,6 +42,14 @@ from protocol.messages.list_groups import ListedGroup
 SHARE = "share"
 FIRST_EPOCH = 1
 """The epoch of a new group; its first member begins the next."""
+
+
+class ShareGroupState(Enum):
+    """The states. An empty group stays until it is deleted; DEAD is that of no group."""
+
+    EMPTY = "Empty"
+    STABLE = "Stable"
+    DEAD = "Dead"
 
 
 class ShareMember(NamedTuple):
@@ -161,15 +169,14 @@ class ShareGroup:
     # -- for the shard (`Group`) ---------------------------------------------------------------
 
     @property
-    def state(self) -> ConsumerGroupState:
-        """The state that follows from the group's epochs and members: Empty, Assigning, Stable."""
-        is_assigned = self.epoch <= self.assignment_epoch
-        return state_of(Situation(bool(self.members), is_assigned, is_reconciled=True))
+    def state(self) -> ShareGroupState:
+        """The group's state: EMPTY without members, else STABLE."""
+        return ShareGroupState.STABLE if self.members else ShareGroupState.EMPTY
 
     @property
     def is_idle(self) -> bool:
-        """True if the group has no members and no topic has a state, which stays with the group."""
-        return not self.members and self.state_topics == StateTopics()
+        """True if the group has no members."""
+        return not self.members
 
     def commit_error(self, committer: Committer) -> ErrorCode:
         """Return GROUP_ID_NOT_FOUND: a share group has no committed offsets."""
@@ -196,9 +203,8 @@ class ShareGroup:
         return any(topic in member.topics for member in self.members.values())
 
     def expiry_clock(self) -> Callable[[CommittedOffset], int] | None:
-        """Return None while the group may not expire; else a function for its offsets, of which
-        there are none."""
-        return _never if self.is_idle else None
+        """Return None: a share group has no offsets, and only DeleteGroups removes it."""
+        return None
 
     def tombstones(self) -> list[Record]:
         """Return the records that delete the group."""
@@ -207,7 +213,3 @@ class ShareGroup:
     def listed(self) -> ListedGroup:
         """Return the group's entry for ListGroups."""
         return ListedGroup(self.group_id, SHARE, self.state.value, SHARE)
-
-
-def _never(_: CommittedOffset) -> int:
-    return 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.consumer.state.group_state import ConsumerGroupState
-from broker.groups.share.initialization import InitializedTopic, StateTopics, state_topics_record
+from broker.groups.share.initialization import InitializedTopic, StateTopics
+from broker.groups.share.share_group import ShareGroupState
 from protocol.errors import ErrorCode
 from tests.unit.broker.groups.share.share_stage import Stage, topic_id
 
@@ -41,7 +41,7 @@ def test_a_conversation_with_apache_kafka() -> None:
             assert {x.topic_id: tuple(x.partitions) for x in got.topic_partitions} == {
                 topic_id(name): partitions for name, partitions in (assignment or {}).items()
             }
-    assert stage.group.state is ConsumerGroupState.EMPTY
+    assert stage.group.state is ShareGroupState.EMPTY
     assert stage.group.epoch == 6
 
 
@@ -95,7 +95,8 @@ def test_the_next_assignment_waits_for_its_interval() -> None:
     stage.beat("m1", 0, "t")
     stage.initialize()
     stage.beat("m1", 2)
-    assert stage.group.state is ConsumerGroupState.ASSIGNING
+    assert stage.group.state is ShareGroupState.STABLE
+    assert stage.group.epoch > stage.group.assignment_epoch
     assert stage.beat("m2", 0, "t").response.member_epoch == 2
     stage.now_ms += 1_000
     stage.beat("m1", 2)
@@ -155,9 +156,8 @@ def test_a_group_is_deleted_with_its_tombstones() -> None:
     assert stage.group.delete_error() is ErrorCode.NON_EMPTY_GROUP
     stage.beat("m1", -1)
     assert stage.group.delete_error() is ErrorCode.NONE
-    assert not stage.group.is_idle, "a topic with a state keeps the group"
-    stage.write([state_topics_record("g", stage.group.state_topics.forget([T]))])
     assert stage.group.is_idle
+    assert stage.group.expiry_clock() is None, "only DeleteGroups removes it"
     stage.write(stage.group.tombstones())
     assert stage.group.state_topics == StateTopics()
 
