@@ -35,9 +35,10 @@ from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from broker.groups.consumer.target import voted_assignor
-from broker.groups.consumer.timers import Again, MemberTimers
+from broker.groups.consumer.timers import MemberTimers
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import OtherRecord, read_group_record
+from broker.groups.member_deadlines import Again, settle_removal
 from ground.ports import Scheduler
 from ground.sliced_work import Pace, Steps
 from protocol.errors import ApiError, ErrorCode, ProtocolError
@@ -309,9 +310,8 @@ class ConsumerProtocol:
 
         `retry` starts its time-out again if the removal could not be written.
         """
-        self._submit(
-            partial(self._remove_member, group_id, member_id, reason), partial(_settled, retry)
-        )
+        decide = partial(self._remove_member, group_id, member_id, reason)
+        self._submit(decide, partial(settle_removal, retry))
 
     def _remove_if_not_revoked(
         self, group_id: str, member_id: str, epoch: int, retry: Again
@@ -332,7 +332,7 @@ class ConsumerProtocol:
             reason = "it did not give up partitions within its rebalance time-out"
             return self._remove_member(group_id, member_id, reason)
 
-        self._submit(decide, partial(_settled, retry))
+        self._submit(decide, partial(settle_removal, retry))
 
     def _remove_member(self, group_id: str, member_id: str, reason: str) -> Steps[Outcome[Done]]:
         """Return the outcome that removes the member, or nothing if it is gone. Logs the reason at
@@ -344,13 +344,6 @@ class ConsumerProtocol:
         log.info("group %s: removing %s: %s", group_id, member_id, reason)
         removed = yield from self._removal(group, [member])
         return Outcome(no_reply, removed.records, then=removed.then)
-
-
-def _settled(retry: Again, error: ErrorCode, reply: Done) -> None:
-    """Call the reply of a removal with `error`, and `retry` if there is an error."""
-    reply(error)
-    if error is not ErrorCode.NONE:
-        retry()
 
 
 def not_found(group_id: str) -> ApiError:

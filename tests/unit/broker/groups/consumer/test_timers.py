@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from broker.groups.consumer.timers import RETRY_MS, Again, MemberTimers
+from broker.groups.consumer.timers import MemberTimers
+from broker.groups.member_deadlines import RETRY_MS, Again
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
 from broker.groups.reconciliation.position import MemberPosition
 from ground.sim_scheduler import SimScheduler
