@@ -22,7 +22,9 @@ _NEVER_EMPTY = (
     "log.dir",
     "process.roles",
     "group.consumer.assignors",
+    "group.share.assignors",
 )
+_SHARE_ASSIGNOR = "simple"
 # The class that `broker.replication.replica_selector` implements. It is not imported, because a
 # start must stay fast.
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
@@ -259,4 +261,20 @@ def _check_groups(config: BrokerConfig) -> None:
         f"group.min.session.timeout.ms ({low}) must not be greater than "
         f"group.max.session.timeout.ms ({high})",
     )
+    _check_share_assignors(config.group_share_assignors)
     check_group_defaults(config)
+
+
+def _check_share_assignors(names: tuple[str, ...]) -> None:
+    """Raise ConfigError unless the built-in assignor of share groups is the only one."""
+    key = "group.share.assignors"
+    _require(
+        len(names) == 1,
+        key,
+        f"{key} must contain exactly one assignor, but found {len(names)}",
+    )
+    _require(
+        names == (_SHARE_ASSIGNOR,),
+        key,
+        f"{key}: there is no assignor {names[0]}. Use {_SHARE_ASSIGNOR}, or leave {key} out",
+    )

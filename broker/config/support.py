@@ -51,8 +51,9 @@ _REMOVED_IN_4_0 = (
 # Read while the configuration is created: the value in force has another name, or none.
 _FOLDED = ("listener.security.protocol.map", "log.dir", "ottla.unknown.keys")
 # Read by name in `broker.config.group_configs`.
-_LIMITS_OF_CONSUMER_GROUPS = tuple(
-    f"group.consumer.{end}.{name}.ms"
+_LIMITS_OF_GROUPS = tuple(
+    f"group.{kind}.{end}.{name}.ms"
+    for kind in ("consumer", "share")
     for end in ("min", "max")
     for name in ("assignment.interval", "heartbeat.interval", "session.timeout")
 )
@@ -120,7 +121,7 @@ SERVED = tuple(
     or name in _FOLDED
     or name in SECURITY_KEYS
     or name in SECRET_KEYS
-    or name in _LIMITS_OF_CONSUMER_GROUPS
+    or name in _LIMITS_OF_GROUPS
 )
 """The keys, including Ottla's own, that some module reads or that are defaults of topic configs."""
 
@@ -147,8 +148,8 @@ _QUIET = (
     "producer.purgatory.purge.interval.requests",
 )
 
-# Groups of the consumer protocol are supported, but their assignors never run in another thread.
-_OFFLOAD = "group.consumer.assignor.offload.enable"
+# These groups are supported, but their assignors never run in another thread.
+_OFFLOAD = ("group.consumer.assignor.offload.enable", "group.share.assignor.offload.enable")
 _EARLY = "early.start.listeners"
 
 # Stored and described to clients, but without effect so far.
@@ -214,7 +215,7 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
         setting = f"{name}={shown(name, text)}"
         if key in SERVED and key.startswith(_NOT_ACTED_ON):
             yield f"{setting} is kept and told to clients, but has no effect yet"
-        elif limits_group_configs(key) and key not in (*SERVED, _OFFLOAD):
+        elif limits_group_configs(key) and key not in (*SERVED, *_OFFLOAD):
             yield f"{setting} applies to configs of groups that Ottla does not support yet"
         elif name in _BY_MECHANISM:
             yield f"{name} is ignored: set listener.name.<listener>.<mechanism>.{name}"

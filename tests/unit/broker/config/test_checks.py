@@ -94,6 +94,11 @@ CONTROLLER_ONLY = {"process.roles": "controller", "listeners": "CONTROLLER://:90
             "group.streams.max.assignment.interval.ms",
         ),
         (
+            {"group.share.assignors": "simple,other"},
+            "group.share.assignors must contain exactly one assignor, but found 2",
+        ),
+        ({"group.share.assignors": "org.example.Mine"}, "there is no assignor org.example.Mine"),
+        (
             {"group.share.heartbeat.interval.ms": "4999"},
             "group.share.heartbeat.interval.ms must be greater than or equal to "
             "group.share.min.heartbeat.interval.ms",

@@ -89,14 +89,12 @@ def test_what_limits_groups_that_are_not_served_is_not_called_ignored() -> None:
         "group.consumer.session.timeout.ms": "46000",
         "group.coordinator.rebalance.protocols": "classic",
         "group.streams.max.standby.replicas": "1",
-        "group.share.heartbeat.interval.ms": "6000",
-        "group.share.max.size": "5",
+        "group.streams.max.size": "5",
     }
     read = "applies to configs of groups that Ottla does not support yet"
     assert list(ignored_keys(texts)) == [
         f"group.streams.max.standby.replicas=1 {read}",
-        f"group.share.heartbeat.interval.ms=6000 {read}",
-        "group.share.max.size=5 is ignored: Ottla does not support this key yet",
+        "group.streams.max.size=5 is ignored: Ottla does not support this key yet",
     ]
 
 
