@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar
 
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import (
@@ -35,10 +35,11 @@ from broker.groups.fetched_offsets import FetchedOffsets, RequestedPartitions
 from broker.groups.group import Group
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_shard import GroupShard, ReadOffsets
+from broker.groups.listing import listed
 from broker.groups.offset_table import PartitionOffset
 from broker.verification.transaction_verification import txn_offset_commit_operation
 from ground.ports import Scheduler, Timer
-from ground.sliced_work import Pace, SlicedWork, Steps
+from ground.sliced_work import SlicedWork, Steps
 from protocol.errors import ApiError, ErrorCode
 from protocol.message import replace
 from protocol.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
@@ -46,7 +47,7 @@ from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRes
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -60,6 +61,12 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from protocol.primitives import uuid_to_string
+
+if TYPE_CHECKING:
+    from broker.groups.share.ports import SharePorts, ShareStates
+    from broker.groups.share.protocol import ShareProtocol
+    from broker.groups.share.requests import ShareGroupRequests
+    from broker.share.state.share_log import SharePartitionKey
 
 log = logging.getLogger(f"ottla.{__name__}")
 
@@ -77,7 +84,8 @@ class GroupCoordinator:
     """The group coordinator of a broker.
 
     `partition_count()` is the number of partitions of `__consumer_offsets`, also before that topic
-    exists. `random_bytes(n)` is for member ids. `sliced` runs long work in slices; None: in one go.
+    exists. `random_bytes(n)` is for member ids. `share_ports()` returns the ports of share groups;
+    the first share group calls it. `sliced` runs long work in slices; None: in one go.
     """
 
     def __init__(
@@ -88,6 +96,7 @@ class GroupCoordinator:
         random_bytes: Callable[[int], bytes],
         partition_count: Callable[[], int],
         surroundings: ConsumerGroupInputs,
+        share_ports: Callable[[], SharePorts],
         sliced: SlicedWork | None = None,
     ) -> None:
         """Create a coordinator without partitions; `on_elected` loads them."""
@@ -96,6 +105,7 @@ class GroupCoordinator:
         self._partition_count = partition_count
         self._random_bytes = random_bytes
         self._surroundings = surroundings
+        self._share_ports = share_ports
         self._stopped = False
         self._expiry: Timer | None = None
         self._sliced = sliced
@@ -107,10 +117,36 @@ class GroupCoordinator:
             coordinator_log,
             scheduler,
             lambda context: GroupShard(
-                config, scheduler, random_bytes, surroundings, metrics, context
+                *(config, scheduler, random_bytes, surroundings),
+                self._share_states,
+                metrics,
+                context,
             ),
             config.offsets_commit_timeout_ms,
             sliced,
+        )
+
+    def _share_states(self) -> ShareStates:
+        return self._share_ports().states
+
+    @cached_property
+    def shares(self) -> ShareGroupRequests:
+        """The requests about share groups; their modules load at the first use."""
+        from broker.groups.share.requests import ShareGroupRequests
+
+        def submit(
+            group_id: str,
+            decide: Callable[[ShareProtocol], Decided[T]],
+            done: ReplyWithError[T],
+            refuse: Done,
+            *,
+            named: bool = True,
+        ) -> None:
+            """Run a decision of the group's shard, as `_submit` does."""
+            self._submit(group_id, lambda shard: decide(shard.shares), done, refuse, named=named)
+
+        return ShareGroupRequests(
+            self._surroundings.image, self._share_ports(), submit, self._sliced
         )
 
     # -- leadership ----------------------------------------------------------------------------
@@ -127,12 +163,16 @@ class GroupCoordinator:
         `leader_epoch` that is older than the loaded one."""
         self._runtime.on_resigned(partition, leader_epoch)
 
-    def on_topics_deleted(self, topics: list[str]) -> None:
+    def on_topics_deleted(self, topics: Mapping[bytes, str]) -> None:
         """Remove the offsets committed for deleted topics, in later turns of the loop, by
-        tombstones in every loaded partition. The result is only logged."""
-        subject = f"offsets of deleted {', '.join(topics)}"
+        tombstones in every loaded partition. The result is only logged. Share groups forget the
+        topics. `topics`: their names by id."""
+        subject = f"offsets of deleted {', '.join(topics.values())}"
         forget = partial(GroupShard.forget_topics, topics=topics)
         self._runtime.submit_to_all(forget, partial(_log_removal, subject))
+        self._runtime.submit_to_all(
+            partial(GroupShard.forget_shared_topics, topics=topics), _log_forgotten
+        )
 
     def marker_error(self, partition: int) -> ErrorCode:
         """Return NONE if a marker may be written to `partition` of `__consumer_offsets`.
@@ -468,16 +508,23 @@ class GroupCoordinator:
             return
         self._submit(group_id, lambda shard: shard.describe_consumers(group_id), respond, refuse)
 
-    def delete(self, group_id: str, done: Done) -> None:
+    def delete(self, group_id: str, done: Done, deleted: frozenset[bytes] = frozenset()) -> None:
         """Delete a group and its offsets, for DeleteGroups; `done` gets NONE when that is
-        committed, or the error."""
-        self._submit(
-            group_id,
-            lambda shard: shard.delete_group(group_id),
-            lambda error, _: done(error),
-            done,
-            named=False,
-        )
+        committed, or the error.
+
+        The states of a share group are deleted first. `deleted`: the ids of the topics whose states
+        are gone already.
+        """
+
+        def decided(error: ErrorCode, states: Sequence[SharePartitionKey]) -> None:
+            """Answer, or delete the states and then the group."""
+            if error is ErrorCode.NONE and states:
+                self.shares.delete_states(states, partial(self.delete, group_id, done), done)
+            else:
+                done(error)
+
+        decide = partial(GroupShard.delete_group, group_id=group_id, deleted=deleted)
+        self._submit(group_id, decide, decided, done, named=False)
 
     def group_counts(self) -> Counter[tuple[str, str]]:
         """Return the number of groups on this broker by type and state, named as in ListGroups.
@@ -520,28 +567,12 @@ class GroupCoordinator:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if self._runtime.is_loading():
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        states = yield from _folded(request.states_filter)
-        types = yield from _folded(request.types_filter)
-
-        def is_listed(group: ListedGroup) -> bool:
-            """Return whether the group has a requested state and type; without a filter, any is
-            listed."""
-            right_state = not states or group.group_state.lower() in states
-            return right_state and (not types or group.group_type in types)
-
         groups: list[Group] = []
         for partition in self._runtime.partitions():
             yield from self._runtime.wait_until_replayed(partition)
             shard = self._runtime.shard(partition)
             groups += [] if isinstance(shard, ErrorCode) else shard.groups.values()
-        pace, listed_groups = Pace(), []
-        for group in groups:
-            if pace.is_full():
-                yield None
-            listed = group.listed()
-            if is_listed(listed):
-                listed_groups.append(listed)
-        return ListGroupsResponse(groups=listed_groups)
+        return ListGroupsResponse(groups=(yield from listed(groups, request)))
 
 
 def _log_removal(subject: str, error: ErrorCode, tombstones: int) -> None:
@@ -553,11 +584,7 @@ def _log_removal(subject: str, error: ErrorCode, tombstones: int) -> None:
         log.info("removed %s: %d tombstones", subject, tombstones)
 
 
-def _folded(words: Iterable[str]) -> Steps[set[str]]:
-    """Return the words in lower case, without spaces around them."""
-    pace, folded = Pace(), set[str]()
-    for word in words:
-        if pace.is_full():
-            yield None
-        folded.add(word.strip().lower())
-    return folded
+def _log_forgotten(error: ErrorCode, _: None) -> None:
+    """Log at WARNING that share groups could not forget deleted topics."""
+    if error is not ErrorCode.NONE:
+        log.warning("share groups still have deleted topics: %s", error.name)

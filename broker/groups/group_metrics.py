@@ -25,6 +25,8 @@ class GroupMetrics:
     consumer_rebalances: int = 0
     """The new epochs of consumer groups, because of a heartbeat or because a regular expression
     matched other topics. As in Kafka, epochs because of members that left do not count."""
+    share_rebalances: int = 0
+    """The new epochs of share groups, also without those because of members that left."""
 
     def committed(self, offsets: int) -> None:
         """Add the number of committed offsets to `offset_commits`."""
@@ -46,3 +48,7 @@ class GroupMetrics:
     def rebalance_began(self) -> None:
         """Count a new epoch of a consumer group in `consumer_rebalances`."""
         self.consumer_rebalances += 1
+
+    def share_rebalance_began(self) -> None:
+        """Count a new epoch of a share group in `share_rebalances`."""
+        self.share_rebalances += 1

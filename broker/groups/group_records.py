@@ -2,10 +2,10 @@
 
 A key begins with two bytes for the record type, a value with two bytes for its version (Kafka's
 `GroupCoordinatorRecordHelpers` and `GroupCoordinatorRecordSerde`). Ottla writes type 1
-(OffsetCommit), type 2 (GroupMetadata), and types 3, 5 to 8 and 16 (consumer groups, KIP-848). It
-also reads type 0, the offset commits of old brokers, and type 4, which brokers before 4.1 wrote.
-Records of other types (a Kafka's share and streams groups) stay in the log as they are; their
-values are never read.
+(OffsetCommit), type 2 (GroupMetadata), types 3, 5 to 8 and 16 (consumer groups, KIP-848), and types
+10 to 15 (share groups, KIP-932). It also reads type 0, the offset commits of old brokers, and type
+4, which brokers before 4.1 wrote. Records of other types (a Kafka's streams groups) stay in the log
+as they are; their values are never read.
 """
 
 from __future__ import annotations
@@ -64,12 +64,6 @@ OFFSET_COMMIT_VERSION_WITH_TOPIC_ID = 4
 
 OTHER_TYPES = {
     9: "ShareGroupPartitionMetadata",
-    10: "ShareGroupMemberMetadata",
-    11: "ShareGroupMetadata",
-    12: "ShareGroupTargetAssignmentMetadata",
-    13: "ShareGroupTargetAssignmentMember",
-    14: "ShareGroupCurrentMemberAssignment",
-    15: "ShareGroupStatePartitionMetadata",
     17: "StreamsGroupMetadata",
     18: "StreamsGroupPartitionMetadata",
     19: "StreamsGroupMemberMetadata",
@@ -139,6 +133,7 @@ GroupRecord = (
     tuple[OffsetCommitKey, OffsetCommitValue | None]
     | tuple[GroupMetadataKey, GroupMetadataValue | None]
     | tuple[ConsumerGroupKey, ConsumerGroupValue | None]
+    | tuple[ShareGroupKey, ShareGroupValue | None]
     | OtherRecord
 )
 
@@ -152,6 +147,12 @@ _PLAIN: Mapping[int, tuple[Any, Any]] = {
         (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
         (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
         (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
+        (ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue),
+        (ShareGroupMetadataKey, ShareGroupMetadataValue),
+        (ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue),
+        (ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
+        (ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue),
+        (ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue),
     )
 }
 """The classes of keys and values, by type, of the records whose only version is 0."""

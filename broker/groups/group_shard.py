@@ -10,8 +10,9 @@ Follows Kafka's `GroupCoordinatorShard`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import (
@@ -25,13 +26,14 @@ from broker.coordinator.outcome import Decided, Done, Outcome, call_reply, no_re
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
-from broker.groups.classic.protocol import ClassicProtocol
+from broker.groups.classic.protocol import ClassicProtocol, refuse_leavers
 from broker.groups.classic.rebalance import Rebalancer
 from broker.groups.consumer.heartbeat import refusal
 from broker.groups.consumer.membership import Beat, HeartbeatSender
 from broker.groups.consumer.protocol import ConsumerProtocol, not_found
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.surroundings import ConsumerGroupInputs
+from broker.groups.expiry import expired
 from broker.groups.fetched_offsets import FetchedOffsets, RequestedPartitions
 from broker.groups.group import Committer, Group, commit_error_without_group
 from broker.groups.group_metrics import GroupMetrics
@@ -39,13 +41,15 @@ from broker.groups.group_records import (
     ConsumerGroupKey,
     ConsumerGroupValue,
     OtherRecord,
+    ShareGroupKey,
+    ShareGroupValue,
     group_metadata_record,
     read_group_record,
 )
 from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
-from broker.groups.removal import A_SLICE, ShardRemoval, TombstoneScan
+from broker.groups.removal import ShardRemoval
 from ground.ports import Scheduler
-from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, each
+from ground.sliced_work import Pace, Steps
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
@@ -59,7 +63,7 @@ from protocol.messages.group_records import (
     OffsetCommitValue,
 )
 from protocol.messages.heartbeat import HeartbeatRequest
-from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity, MemberResponse
+from protocol.messages.leave_group import LeaveGroupRequest, MemberResponse
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -73,6 +77,11 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from protocol.primitives import ZERO_UUID
+
+if TYPE_CHECKING:
+    from broker.groups.share.ports import ShareStates
+    from broker.groups.share.protocol import ShareProtocol
+    from broker.share.state.share_log import SharePartitionKey
 
 log = logging.getLogger(f"ottla.{__name__}")
 
@@ -91,6 +100,7 @@ class GroupShard:
         scheduler: Scheduler,
         random_bytes: Callable[[int], bytes],
         surroundings: ConsumerGroupInputs,
+        share_states: Callable[[], ShareStates],
         metrics: GroupMetrics,
         context: ShardContext,
     ) -> None:
@@ -113,6 +123,8 @@ class GroupShard:
             metrics,
         )
         self._surroundings = surroundings
+        self._share_states = share_states
+        self._has_shares = False
         self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore(config.offset_metadata_max_bytes, lambda: context.high_watermark)
         self._loaded_to = -1
@@ -122,6 +134,20 @@ class GroupShard:
         """While loading: the groups whose latest record turned them from a consumer group into a
         classic one."""
         self._others: dict[str, int] = {}
+
+    @cached_property
+    def shares(self) -> ShareProtocol:
+        """The handlers of share groups; their modules load at the first use."""
+        from broker.groups.share.protocol import ShareGroupInputs, ShareProtocol
+
+        self._has_shares = True
+        return ShareProtocol(
+            ShareGroupInputs(self._config, self._surroundings.image, self._share_states),
+            self._scheduler,
+            lambda group_id: self.groups.get(group_id),
+            partial(self._context.submit, later=True),
+            self._metrics,
+        )
 
     # -- replay --------------------------------------------------------------------------------
 
@@ -137,8 +163,11 @@ class GroupShard:
         if isinstance(key, GroupMetadataKey):
             assert value is None or isinstance(value, GroupMetadataValue)
             self._replay_group(key.group, value, record.offset)
+        elif isinstance(key, ShareGroupKey):
+            assert value is None or isinstance(value, ShareGroupValue)
+            self._replay_share_group(key, value, record.offset)
         elif not isinstance(key, OffsetCommitKey):
-            assert not isinstance(value, GroupMetadataValue | OffsetCommitValue)
+            assert value is None or isinstance(value, ConsumerGroupValue)
             self._replay_consumer_group(key, value, record.offset)
         else:
             assert value is None or isinstance(value, OffsetCommitValue)
@@ -196,6 +225,16 @@ class GroupShard:
             group = self.groups[group_id] = ConsumerGroup(group_id)
         group.replay(key, value, offset)
 
+    def _replay_share_group(
+        self, key: ShareGroupKey, value: ShareGroupValue | None, offset: int
+    ) -> None:
+        """Apply a record of a share group, which may create or remove the group."""
+        group = self.shares.replay(self.groups.get(key.group_id), key, value, offset)
+        if group is None:
+            self.groups.pop(key.group_id, None)
+        else:
+            self.groups[key.group_id] = group
+
     def on_loaded(self) -> None:
         """Start the sessions of all members, because the whole log has been replayed.
 
@@ -208,6 +247,8 @@ class GroupShard:
             consumers = self._consumer_group(group_id)
             if consumers is not None:
                 self._consumers.resume(consumers)
+        if self._has_shares:
+            self.shares.resume(self.groups.values())
         for group in self._classic_groups():
             self._context.submit(partial(self._rebalancer.resume, group), call_reply)
             if group.group_id in self._became_classic_last:
@@ -228,6 +269,8 @@ class GroupShard:
         """Drop all groups and stop their timers; answer waiting members with NOT_COORDINATOR."""
         self._live = False
         self._consumers.stop()
+        if self._has_shares:
+            self.shares.stop()
         groups = self._classic_groups()
         self.groups = {}
         for group in groups:
@@ -242,13 +285,18 @@ class GroupShard:
     def _classic_groups(self) -> list[ClassicGroup]:
         return [group for group in self.groups.values() if isinstance(group, ClassicGroup)]
 
+    def _is_of_other_kind(self, group_id: str) -> bool:
+        """Return whether there is a group of this id that consumers cannot join: a share group."""
+        group = self.groups.get(group_id)
+        return group is not None and not isinstance(group, ClassicGroup | ConsumerGroup)
+
     def join(self, joining: Joining) -> Decided[Done]:
         """Return the outcome of a JoinGroup, which may write records or park the request in the
         group.
 
         If the group is a consumer group with members, the client joins that. If there is no group,
         a new member's classic group is created first; a client with a member id gets
-        UNKNOWN_MEMBER_ID.
+        UNKNOWN_MEMBER_ID. A share group is INCONSISTENT_GROUP_PROTOCOL.
         """
         request = joining.request
         other = self._consumer_group(request.group_id)
@@ -257,6 +305,8 @@ class GroupShard:
         group = self._classic_group(request.group_id)
         if group is not None:
             return self._protocol.join(group, joining)
+        if self._is_of_other_kind(request.group_id):
+            return Outcome(joining.refuse, error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if request.member_id:
             refuse = partial(joining.refuse, member_id=request.member_id)
             return Outcome(refuse, error=ErrorCode.UNKNOWN_MEMBER_ID)
@@ -311,7 +361,7 @@ class GroupShard:
         group = self._classic_group(request.group_id)
         if group is not None:
             return self._protocol.leave(group, request.members, reply)
-        return _refuse_leavers(request, reply)
+        return refuse_leavers(request, reply)
 
     # -- members of consumer groups ------------------------------------------------------------
 
@@ -325,9 +375,11 @@ class GroupShard:
 
         A new member's group is created if there is none. A classic group without members is
         replaced, even if a member id of it is pending; one with members is converted. A member that
-        does not join gets GROUP_ID_NOT_FOUND from a classic group.
+        does not join gets GROUP_ID_NOT_FOUND from a classic group, every member from a share group.
         """
         group_id = beat.request.group_id
+        if self._is_of_other_kind(group_id):
+            return Outcome(refusal(not_found(group_id)))
         classic = self._classic_group(group_id)
         if classic is None:
             return self._consumers.heartbeat(group_id, beat)
@@ -492,14 +544,24 @@ class GroupShard:
 
     # -- administration ------------------------------------------------------------------------
 
-    def delete_group(self, group_id: str) -> Steps[Outcome[None]]:
-        """Return the outcome that deletes a group and its offsets, or that has the error."""
+    def delete_group(
+        self, group_id: str, deleted: frozenset[bytes] = frozenset()
+    ) -> Steps[Outcome[Sequence[SharePartitionKey]]]:
+        """Return the outcome that deletes a group and its offsets, or that has the error.
+
+        The reply is empty, except for a share group with states in the share coordinator: those
+        have to be deleted first. `deleted`: the ids of the topics whose states are gone already.
+        """
         group = self.groups.get(group_id)
         error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_error()
         if group is None or error is not ErrorCode.NONE:
-            return Outcome(None, error=error)
+            return Outcome((), error=error)
+        if self._has_shares:
+            states, records = yield from self.shares.states_to_delete(group, deleted)
+            if states:
+                return Outcome(states, records)
         tombstones = yield from self.offsets.delete_group(group_id)
-        return Outcome(None, [*tombstones, *group.tombstones()])
+        return Outcome((), [*tombstones, *group.tombstones()])
 
     def describe(self, group_id: str) -> DescribedGroup | None:
         """Return the description of a classic group, or None if there is no such group."""
@@ -512,56 +574,19 @@ class GroupShard:
 
         The reply is the number of tombstones, as for `forget_topics`.
         """
-        return ShardRemoval(self._expired_offsets()).next_batch()
+        now, groups = self._scheduler.wall_ms(), list(self.groups.values())
+        retention_ms = self._config.offsets_retention_minutes * 60_000
+        scan = expired(groups, self.offsets, now, retention_ms, self._metrics.expired)
+        return ShardRemoval(scan).next_batch()
 
-    def _expired_offsets(self) -> TombstoneScan:
-        """Yield the tombstones of expired offsets and of groups that are empty then. Yield None for
-        each look at a group or at an offset that stays."""
-        now = self._scheduler.wall_ms()
-        retention = self._config.offsets_retention_minutes * 60_000
-        for group in list(self.groups.values()):
-            yield None
-            for _ in group.read_subscriptions():
-                yield from A_SLICE
-            clock = group.expiry_clock()
-            if clock is None:
-                continue
-            nothing_left = yield from self._counted(
-                self.offsets.expire(group.group_id, group.is_subscribed_to, clock, now, retention)
-            )
-            if nothing_left and group.is_idle:
-                yield from group.tombstones()
-
-    def _counted(
-        self, scan: Generator[Record | None, None, bool]
-    ) -> Generator[Record | None, None, bool]:
-        """Yield and return the same as `scan`, and count each tombstone as an expired offset."""
-        while True:
-            try:
-                tombstone = next(scan)
-            except StopIteration as end:
-                nothing_left: bool = end.value
-                return nothing_left
-            if tombstone is not None:
-                self._metrics.expired()
-            yield tombstone
-
-    def forget_topics(self, topics: Sequence[str]) -> Steps[Outcome[int]]:
+    def forget_topics(self, topics: Mapping[bytes, str]) -> Steps[Outcome[int]]:
         """Return the outcome that removes the offsets committed for deleted topics, batch by batch.
-        The reply is the number of tombstones."""
-        return ShardRemoval(self.offsets.delete_topics(topics)).next_batch()
+        The reply is the number of tombstones. `topics`: the topics' names by id."""
+        return ShardRemoval(self.offsets.delete_topics(list(topics.values()))).next_batch()
 
-
-def _refuse_leavers(
-    request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
-) -> Steps[Outcome[Done]]:
-    """Return the outcome that answers a LeaveGroup with UNKNOWN_MEMBER_ID for each of its
-    members."""
-    unknown, responses = int(ErrorCode.UNKNOWN_MEMBER_ID), list[MemberResponse]()
-
-    def add(member: MemberIdentity) -> None:
-        """Add the answer UNKNOWN_MEMBER_ID for a member."""
-        responses.append(MemberResponse(member.member_id, member.group_instance_id, unknown))
-
-    yield from each(add, request.members, PIECES_AT_ONCE)
-    return Outcome(lambda _: reply(responses))
+    def forget_shared_topics(self, topics: Mapping[bytes, str]) -> Decided[None]:
+        """Return the outcome that removes deleted topics from share groups. `topics`: the topics'
+        names by id."""
+        if not self._has_shares:
+            return Outcome(None)
+        return self.shares.forget_topics(self.groups.values(), topics)

@@ -166,7 +166,7 @@ class BrokerServer:
     def _topics_changed(self, delta: MetadataDelta, _image: MetadataImage) -> None:
         """Remove the committed offsets of deleted topics from the groups of this broker, and the
         states of their share-partitions."""
-        deleted = [topic.name for topic in delta.topics.deleted.values()]
+        deleted = {topic_id: topic.name for topic_id, topic in delta.topics.deleted.items()}
         if deleted:
             self.parts.groups.on_topics_deleted(deleted)
             self.parts.shares.topics_deleted(frozenset(delta.topics.deleted))

@@ -110,10 +110,10 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
         transactions, config.transaction_partition_verification_enable
     )
     names = SlicedWork(ports.scheduler, ports.background, 0)
-    groups = _groups(shared, replicas, verification, names)
     forwarding = to_controller.forwarding
     topic_creation = AutoTopicCreation(config, forwarding.forward, forwarding.send)
-    shares = _shares(shared, replicas, topic_creation)
+    shares = _shares(shared, requests, replicas, topic_creation)
+    groups = _groups(shared, replicas, verification, names, shares)
     replicas.on_leadership(partial(_leadership_changed, groups, transactions, shares))
     return BrokerParts(
         shared=shared,
@@ -244,7 +244,10 @@ def _transactions(
 
 
 def _shares(
-    shared: SharedServer, replicas: ReplicaManager, topic_creation: AutoTopicCreation
+    shared: SharedServer,
+    requests: RequestHandler,
+    replicas: ReplicaManager,
+    topic_creation: AutoTopicCreation,
 ) -> NodeShares:
     """Create the share-group parts, which load their modules at the first use."""
     config = shared.config
@@ -261,6 +264,7 @@ def _shares(
         ),
         shared.endpoint_of,
         topic_creation.create_internal,
+        partial(_ask_itself, config, requests),
     )
 
 
@@ -269,6 +273,7 @@ def _groups(
     replicas: ReplicaManager,
     verification: AppendVerification,
     names: SlicedWork,
+    shares: NodeShares,
 ) -> GroupCoordinator:
     """Create the group coordinator with its log of `__consumer_offsets`. Raises ConfigError if an
     assignor is wrong."""
@@ -288,6 +293,7 @@ def _groups(
         ports.random_bytes,
         partial(_offsets_partitions, shared),
         _consumer_surroundings(shared, names),
+        lambda: shares.group_ports,
         shared.logs.sliced,
     )
 

@@ -24,10 +24,13 @@ from broker.node.node_ports import NodePorts
 from broker.replication.replica_fetcher_manager import EndpointOf
 from broker.replication.replica_manager import ReplicaManager
 from controller.node_refusals import NodeRefusals
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker.apis.find_coordinator import CreateTopic
+    from broker.groups.share.leader_offsets import Leader, LeaderOffsets, LocalOffsets
+    from broker.groups.share.ports import SharePorts
     from broker.share.persister import Persister
     from broker.share.state.share_coordinator import ShareCoordinator, ShareCoordinatorSettings
     from broker.share.state.share_log import SharePartitionKey
@@ -48,11 +51,13 @@ class NodeShares:
         partition_count: Callable[[], int],
         endpoint_of: EndpointOf,
         create_topic: CreateTopic,
+        list_offsets: LocalOffsets,
     ) -> None:
         """Create nothing yet.
 
         `partition_count()` returns the number of partitions of `__share_group_state`.
-        `create_topic` asks the controller for an internal topic.
+        `create_topic` asks the controller for an internal topic. `list_offsets` sends ListOffsets
+        to this broker itself, as the network does to others.
         """
         self._config = config
         self._ports = ports
@@ -61,8 +66,10 @@ class NodeShares:
         self._partition_count = partition_count
         self._endpoint_of = endpoint_of
         self._create_topic = create_topic
+        self._list_offsets = list_offsets
         self._coordinates = False
         self._persists = False
+        self._end_offsets: LeaderOffsets | None = None
 
     # -- the coordinator -------------------------------------------------------------------------
 
@@ -128,6 +135,8 @@ class NodeShares:
         """Answer all waiting requests and calls, and send nothing more."""
         if self._persists:
             self.persister.shutdown()
+        if self._end_offsets is not None:
+            self._end_offsets.shutdown()
         if self._coordinates:
             self.coordinator.shutdown()
 
@@ -201,3 +210,28 @@ class NodeShares:
         """Ask the controller for `__share_group_state`, unless it exists."""
         if SHARE_TOPIC not in self._metadata.image.topics.by_name:
             self._create_topic(SHARE_TOPIC, lambda: None)
+
+    # -- the ports of share groups -----------------------------------------------------------------
+
+    @cached_property
+    def group_ports(self) -> SharePorts:
+        """The ports of the group coordinator's share groups, created at the first use."""
+        from broker.groups.share.leader_offsets import LeaderOffsets
+        from broker.groups.share.ports import SharePorts
+
+        self._end_offsets = LeaderOffsets(
+            self._ports.between_nodes,
+            self._ports.network,
+            self._config.node_id,
+            self._leader_of,
+            self._list_offsets,
+            self._config.request_timeout_ms,
+        )
+        return SharePorts(self.persister, self._end_offsets)
+
+    def _leader_of(self, partition: TopicPartition) -> Leader | None:
+        """Return a partition's leader, or None if it is not known or reachable."""
+        topic = self._metadata.image.topics.get(partition.topic)
+        registration = topic and topic.partitions.get(partition.partition)
+        address = registration and self._endpoint_of(registration.leader)
+        return (registration.leader, *address) if registration and address else None

@@ -20,6 +20,7 @@ KRAFT_VERSION = "kraft.version"
 ELR_VERSION = "eligible.leader.replicas.version"
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
+SHARE_VERSION = "share.version"
 
 MINIMUM_LEVEL = 7
 """The level 3.3-IV3, the lowest that Kafka 4.x opens."""

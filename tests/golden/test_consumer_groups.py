@@ -8,6 +8,7 @@ import pytest
 
 from broker.coordinator.coordinator_log import LogRecord
 from controller.metadata.image import ResourceType
+from ground.topic_partition import TopicPartition
 from protocol.api_keys import ApiKey, messages_of
 from tests.golden.consumer_groups import Names, message, plain, scenarios, written
 from tests.unit.broker.groups.playbook import GroupNode, image_with
@@ -35,13 +36,16 @@ class Repetition:
         topic_id = self.topics.get(name, (bytes([self.made]) * 16, 0))[0]
         self.names.ids[topic_id] = f"id:{name}"
         self.topics[name] = (topic_id, partitions)
+        for index in range(partitions):
+            self.node.shares.end_offsets.offsets[TopicPartition(name, index)] = 0
         self._publish()
 
     def delete(self, name: str) -> None:
         """The topic is gone, and so are the offsets of it."""
-        del self.topics[name]
+        topic_id, _ = self.topics.pop(name)
         self._publish()
-        self.node.coordinator.on_topics_deleted([name])
+        self.node.coordinator.on_topics_deleted({topic_id: name})
+        self.seen = self._appended()
 
     def config(self, values: dict[str, str]) -> None:
         """The group is configured."""

@@ -36,11 +36,11 @@ from broker.groups.classic.member import (
 from broker.groups.classic.rebalance import Rebalancer
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import group_metadata_record
-from ground.sliced_work import Pace, Steps, in_bulk
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_bulk
 from protocol.errors import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupResponse
-from protocol.messages.leave_group import MemberIdentity, MemberResponse
+from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.primitives import string
 
@@ -448,3 +448,18 @@ def _when_committed(
 def _differ(requested: str | None, current: str | None) -> bool:
     """Return True if both are known and not equal."""
     return requested is not None and current is not None and requested != current
+
+
+def refuse_leavers(
+    request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
+) -> Steps[Outcome[Done]]:
+    """Return the outcome that answers a LeaveGroup with UNKNOWN_MEMBER_ID for each of its
+    members."""
+    unknown, responses = int(ErrorCode.UNKNOWN_MEMBER_ID), list[MemberResponse]()
+
+    def add(member: MemberIdentity) -> None:
+        """Add the answer UNKNOWN_MEMBER_ID for a member."""
+        responses.append(MemberResponse(member.member_id, member.group_instance_id, unknown))
+
+    yield from each(add, request.members, PIECES_AT_ONCE)
+    return Outcome(lambda _: reply(responses))

@@ -37,19 +37,18 @@ from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from broker.groups.consumer.target import voted_assignor
 from broker.groups.consumer.timers import MemberTimers
 from broker.groups.group_metrics import GroupMetrics
-from broker.groups.group_records import OtherRecord, read_group_record
+from broker.groups.group_records import (
+    ConsumerGroupKey,
+    ConsumerGroupValue,
+    OtherRecord,
+    read_group_record,
+)
 from broker.groups.member_deadlines import Again, settle_removal
 from ground.ports import Scheduler
 from ground.sliced_work import Pace, Steps
 from protocol.errors import ApiError, ErrorCode, ProtocolError
 from protocol.messages.consumer_group_describe import DescribedGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
-from protocol.messages.group_records import (
-    GroupMetadataKey,
-    GroupMetadataValue,
-    OffsetCommitKey,
-    OffsetCommitValue,
-)
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
@@ -361,8 +360,8 @@ def _group_of(group_id: str, records: Sequence[Record]) -> Steps[ConsumerGroup]:
         parsed = read_group_record(*record)
         assert not isinstance(parsed, OtherRecord)
         key, value = parsed
-        if not isinstance(key, GroupMetadataKey | OffsetCommitKey):
-            assert not isinstance(value, GroupMetadataValue | OffsetCommitValue)
+        if isinstance(key, ConsumerGroupKey):
+            assert value is None or isinstance(value, ConsumerGroupValue)
             group.replay(key, value, -1)
     return group
 

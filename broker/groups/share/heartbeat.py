@@ -41,6 +41,7 @@ from protocol.messages.share_group_heartbeat import (
 
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1
+MEMBER_ID_LENGTH_MAX = 36
 UNINITIALIZED_START = -1
 
 
@@ -76,6 +77,8 @@ class Decision(NamedTuple):
     response: ShareGroupHeartbeatResponse
     records: Sequence[Record] = ()
     to_initialize: ToInitialize | None = None
+    begins_epoch: bool = False
+    """True if the group's epoch changes because of a member that stays or joins."""
 
 
 class Surroundings(NamedTuple):
@@ -88,13 +91,18 @@ class Surroundings(NamedTuple):
     """The ids of topics whose initialization takes too long."""
 
 
+def is_member_id(text: str) -> bool:
+    """Return whether a member of a share group may have this id."""
+    return 0 < len(text) <= MEMBER_ID_LENGTH_MAX
+
+
 def heartbeat_fault(request: ShareGroupHeartbeatRequest) -> ApiError | None:
     """Return the error INVALID_REQUEST of a request that no group can serve, or None."""
     message = None
-    if not request.group_id:
-        message = "GroupId can't be empty."
-    elif not request.member_id:
+    if not request.member_id:
         message = "MemberId can't be empty."
+    elif not request.group_id:
+        message = "GroupId can't be empty."
     elif request.rack_id == "":
         message = "RackId can't be empty."
     elif request.member_epoch < LEAVE_EPOCH:
@@ -327,7 +335,8 @@ class _Turn:
                     for topic_id, partitions in member.assigned.items()
                 ]
             )
-        return Decision(response, self._records, self._to_initialize())
+        to_initialize = self._to_initialize()
+        return Decision(response, self._records, to_initialize, self._is_new_epoch)
 
     def _to_initialize(self) -> ToInitialize | None:
         """Return the partitions that have no state yet, and add the record that begins it."""

@@ -9,7 +9,7 @@ has them. A topic is initialized partition by partition if it grows. Follows Kaf
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from broker.coordinator.coordinator_log import Record
@@ -42,7 +42,7 @@ class InitializedTopic(NamedTuple):
 
 
 Topics: TypeAlias = Mapping[bytes, InitializedTopic]
-Partitions: TypeAlias = Mapping[bytes, tuple[int, ...]]
+Partitions: TypeAlias = Mapping[bytes, Sequence[int]]
 """Numbers of partitions by topic id."""
 
 
@@ -124,8 +124,14 @@ class StateTopics(NamedTuple):
             {**self.deleting, **names},
         )
 
+    def end_deletion(self, topic_ids: Iterable[bytes]) -> StateTopics:
+        """Return the topics after the deletion of some topics' state has ended."""
+        ids = frozenset(topic_ids)
+        rest = {key: name for key, name in self.deleting.items() if key not in ids}
+        return self._replace(deleting=rest)
+
     def forget(self, topic_ids: Iterable[bytes]) -> StateTopics:
-        """Return the topics without those whose state is gone, or that were deleted."""
+        """Return the topics without those that were deleted."""
         ids = frozenset(topic_ids)
         deleting = {key: name for key, name in self.deleting.items() if key not in ids}
         return StateTopics(

@@ -18,6 +18,8 @@ from broker.apis.find_coordinator import Coordinators, FindCoordinatorApi
 from broker.apis.group_admin import GroupAdminApi
 from broker.apis.group_membership import GroupMembershipApi
 from broker.apis.group_offsets import GroupOffsetsApi
+from broker.apis.share_group_offsets import ShareGroupOffsetsApi
+from broker.apis.share_groups import ShareGroupsApi
 from broker.apis.txn_offset_commit import TxnOffsetCommitApi
 from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_log import TransactionMarker
@@ -50,6 +52,7 @@ from tests.clients.group_conversation import (
 )
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 from tests.unit.broker.groups.consumer.surroundings import surroundings
+from tests.unit.broker.groups.share.fake_ports import FakeShares
 from tests.unit.broker.sliced_fixture import Turns
 
 TOPIC_ID = bytes(range(100, 116))
@@ -73,7 +76,7 @@ def image_with(**topics: tuple[bytes, int]) -> MetadataImage:
     return MetadataImage(
         topics=TopicsImage(by_name, by_id),
         brokers={1: broker},
-        features={"group.version": 1},
+        features={"group.version": 1, "share.version": 2},
     )
 
 
@@ -104,6 +107,7 @@ class GroupNode:
         self.image = image_with(
             conversation=(TOPIC_ID, 2), **{OFFSETS_TOPIC: (OFFSETS_TOPIC_ID, PARTITIONS)}
         )
+        self.shares = FakeShares()
         self.created: list[str] = []
         self.refused: list[Callable[[], None]] = []
         """Says that the controller makes none of them."""
@@ -124,6 +128,7 @@ class GroupNode:
             self._random.randbytes,
             lambda: self.config.offsets_topic_num_partitions,
             surroundings(self.config, lambda: self.image),
+            self.shares.ports,
             sliced=None if self._turns is None else self._turns.work,
         )
         self.apis = {api.key: api for api in self._make_apis()}
@@ -149,6 +154,8 @@ class GroupNode:
             *self.finder(self._answers).apis(),
             *GroupMembershipApi(self.coordinator).apis(),
             *ConsumerGroupsApi(self.coordinator, self._answers).apis(),
+            *ShareGroupsApi(self.coordinator, self._answers).apis(),
+            *ShareGroupOffsetsApi(self, self.coordinator, self._answers).apis(),
             *GroupOffsetsApi(self, self.coordinator, self._answers).apis(),
             *GroupAdminApi(self.coordinator, self._answers).apis(),
             *TxnOffsetCommitApi(self, self.coordinator, self._answers).apis(),

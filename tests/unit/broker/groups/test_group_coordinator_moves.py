@@ -23,6 +23,7 @@ from protocol.messages.txn_offset_commit import TxnOffsetCommitResponseTopic
 from protocol.primitives import ZERO_UUID
 from tests.clients.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.groups.consumer.surroundings import surroundings
+from tests.unit.broker.groups.share.fake_ports import FakeShares
 from tests.unit.broker.replication.replica_cluster import Broker, ReplicaCluster
 
 GROUP, TOPIC = "g", "in"
@@ -63,6 +64,7 @@ class Cluster:
             broker.cluster.random_bytes,
             lambda: 1,
             surroundings(),
+            FakeShares().ports,
         )
         self.coordinators[broker.node_id] = coordinator
 

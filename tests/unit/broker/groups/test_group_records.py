@@ -117,8 +117,8 @@ def test_offsets_of_old_brokers_are_read() -> None:
 
 
 def test_records_of_other_groups_are_named_not_read() -> None:
-    assert read_group_record(b"\0\x0a\0\1g\0\1m", b"\0\0") == OtherRecord(10)
-    assert OtherRecord(10).name == "ShareGroupMemberMetadata"
+    assert read_group_record(b"\0\x17\0\1g", b"\0\0") == OtherRecord(23)
+    assert OtherRecord(23).name == "StreamsGroupTopology"
     assert OtherRecord(99).name == "type 99"
 
 

@@ -16,7 +16,7 @@ from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.group_records import OffsetCommitValue
 from protocol.messages.list_groups import ListGroupsRequest
 from tests.clients.group_conversation import committing, describing, fetching, joining
-from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode, Playbook
+from tests.unit.broker.groups.playbook import PARTITIONS, TOPIC_ID, GroupNode, Playbook
 
 HOUR_MS = 3_600_000
 
@@ -218,7 +218,7 @@ def test_offsets_of_a_deleted_topic_are_removed_in_every_group() -> None:
     wire = node.connect()
     for group in ("a", "b", "c"):
         wire.call(committing(group, 5), 9)
-    node.coordinator.on_topics_deleted(["conversation"])
+    node.coordinator.on_topics_deleted({TOPIC_ID: "conversation"})
     node.restart()
     for group in ("a", "b", "c"):
         assert wire.call(fetching(group, None), 9).groups[0].topics == []
@@ -249,7 +249,7 @@ def test_a_removed_offset_is_shown_until_that_is_committed() -> None:
     wire = node.connect()
     wire.call(committing("g", 4), 9)
     node.log.commit_at_once = False
-    node.coordinator.on_topics_deleted(["conversation"])
+    node.coordinator.on_topics_deleted({TOPIC_ID: "conversation"})
     assert _offset(wire.call(fetching("g", ["conversation"]), 9)) == 4
     node.log.commit(partition_for("g", PARTITIONS))
     assert _offset(wire.call(fetching("g", ["conversation"]), 9)) == -1
@@ -315,14 +315,14 @@ def test_records_of_other_kinds_of_groups_are_kept_and_named_once(
     node = GroupNode()
     partition = partition_for("g", PARTITIONS)
     foreign = [LogRecord(n, b"\0\x11\0\1g", b"\0\0\0\0\0\1") for n in range(2)]
-    foreign.append(LogRecord(2, b"\0\x0b\0\1g", b"\0\0\0\0\0\1"))
+    foreign.append(LogRecord(2, b"\0\x17\0\1g", b"\0\0\0\0\0\1"))
     node.log.records[partition] = list(foreign)
     node.log.commit(partition)
     with caplog.at_level(logging.WARNING):
         node.restart()
     assert [record.getMessage() for record in caplog.records] == [
         f"__consumer_offsets-{partition} holds records that Ottla keeps but does not understand: "
-        "1 ShareGroupMetadata, 2 StreamsGroupMetadata"
+        "2 StreamsGroupMetadata, 1 StreamsGroupTopology"
     ]
     assert node.log.records[partition] == foreign
 

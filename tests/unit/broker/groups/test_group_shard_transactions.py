@@ -26,7 +26,7 @@ from tests.clients.group_conversation import (
     syncing,
 )
 from tests.clients.transactional_offsets_conversation import committing_in_transaction
-from tests.unit.broker.groups.playbook import GroupNode, LocalWire
+from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode, LocalWire
 
 UNSTABLE = "UNSTABLE_OFFSET_COMMIT"
 
@@ -243,7 +243,7 @@ def test_offsets_of_a_deleted_topic_do_not_come_back() -> None:
     node = GroupNode()
     wire = node.connect()
     commit(wire)
-    node.coordinator.on_topics_deleted([TOPIC])
+    node.coordinator.on_topics_deleted({TOPIC_ID: TOPIC})
     node.end_transaction("g", 7, committed=True)
     assert read(wire) == (-1, "NONE")
 
