@@ -2,8 +2,8 @@
 
     python -m tests.golden.consumer_group_record [scenario …]
 
-Takes the steps of `consumer_groups_kafka.json`, and writes that file again with the answers and
-batches of an Apache Kafka, a new one for each scenario.
+Takes the steps of `consumer_groups_kafka.json` and `share_groups_kafka.json`, and writes these
+files again with the answers and batches of an Apache Kafka, a new one for each scenario.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from protocol.api_keys import ApiKey, messages_of
@@ -19,6 +20,7 @@ from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -28,10 +30,11 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.init_producer_id import InitProducerIdRequest
+from protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from protocol.record_batch import iterate_batches
 from protocol.records import Record, iterate_records
 from tests.clients.wire_client import WireClient
-from tests.golden.consumer_groups import FILE, Names, message, plain, scenarios, written
+from tests.golden.consumer_groups import FILES, Names, message, plain, scenarios_of, written
 from tests.golden.group_rights_cases import RETRIED
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
@@ -39,22 +42,27 @@ from tests.tools.waiting import wait_until
 
 GROUP, GROUP_RESOURCE, OFFSETS = "g", 32, "__consumer_offsets"
 TRANSACTIONAL_ID = "tx"
-PROPERTIES = {"offsets.topic.num.partitions": "1", "group.coordinator.append.linger.ms": "0"}
+PROPERTIES = {
+    "offsets.topic.num.partitions": "1",
+    "group.coordinator.append.linger.ms": "0",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.append.linger.ms": "0",
+}
 SETTLED_S = 0.3
 """The time after which a request has left its records, and a topic or config is known."""
 
 
-def record(names: list[str]) -> None:
+def record(file: Path, names: list[str]) -> None:
     """Go through these scenarios, all if there is no name, and keep the others as they are."""
     lines = []
-    for name, steps in scenarios().items():
+    for name, steps in scenarios_of(file).items():
         if not names or name in names:
             with ApacheKafka(jvm_options=FAST_START, heap="256m", properties=PROPERTIES) as kafka:
                 steps = Recording(WireClient(kafka.port, "wire")).of(steps)
             print(name, flush=True)
         shown = ",\n".join(json.dumps(step) for step in steps)
         lines.append(f'{{"scenario": {json.dumps(name)}, "steps": [\n{shown}\n]}}')
-    FILE.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    file.write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
 class Recording:
@@ -71,6 +79,8 @@ class Recording:
         wait_until(self._is_ready, "a group coordinator")
         if any(step.get("api") == "TXN_OFFSET_COMMIT" for step in steps):
             self._begin_transaction()
+        if any("SHARE" in step.get("api", "") for step in steps):
+            self._create_share_state()
         time.sleep(SETTLED_S)
         self._batches()
         return [self._step(step) for step in steps]
@@ -87,6 +97,25 @@ class Recording:
         wait_until(lambda: not self._wire.call(find, 4).coordinators[0].error_code, "a coordinator")
         begin = InitProducerIdRequest(TRANSACTIONAL_ID, 60_000)
         wait_until(lambda: not self._wire.call(begin, 4).error_code, "a producer id")
+
+    def _create_share_state(self) -> None:
+        """Wait until a member of another share group has a partition: the topic of states is
+        there."""
+        self._create("other", 1)
+
+        def beat(epoch: int) -> Any:
+            names = ["other"] if epoch == 0 else None
+            request = ShareGroupHeartbeatRequest("other", "m", epoch, None, names)
+            return self._wire.call(request, 1)
+
+        def is_assigned() -> bool:
+            answer = beat(0)
+            return bool(answer.assignment and answer.assignment.topic_partitions)
+
+        wait_until(is_assigned, "an initialized partition", limit_s=90)
+        beat(-1)
+        self._wire.call(DeleteGroupsRequest(["other"]), 2)
+        self._wire.call(DeleteTopicsRequest([DeleteTopicState("other")], timeout_ms=10_000), 6)
 
     def _step(self, step: dict[str, Any]) -> dict[str, Any]:
         if "topic" in step:
@@ -161,4 +190,5 @@ class Recording:
 
 
 if __name__ == "__main__":
-    record(sys.argv[1:])
+    for scenario_file in FILES:
+        record(scenario_file, sys.argv[1:])

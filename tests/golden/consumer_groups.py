@@ -1,10 +1,10 @@
-"""Conversations with a group coordinator about consumer groups, as Apache Kafka had them.
+"""Conversations with a group coordinator about consumer and share groups: those of Apache Kafka.
 
-`consumer_groups_kafka.json` holds for each scenario its steps: a topic that is made, grows or
-goes, a config of the group, or a request with Kafka's answer and the records that Kafka wrote for
-it, batch by batch. Names stand for what a run makes up: `g` for the group, `id:t` for the id of
-topic `t`. Messages stand without fields that have their defaults, and without what says nothing of
-groups. Where the order of a list says nothing, it is sorted.
+`consumer_groups_kafka.json` and `share_groups_kafka.json` hold for each scenario its steps: a topic
+that is made, grows or goes, a config of the group, or a request with Kafka's answer and the records
+that Kafka wrote for it, batch by batch. Names stand for what a run makes up: `g` for the group,
+`id:t` for the id of topic `t`. Messages stand without fields that have their defaults, and without
+what says nothing of groups. Where the order of a list says nothing, it is sorted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from broker.groups.group_records import read_group_record
 from protocol.message import Message
 from protocol.primitives import uuid_from_string, uuid_to_string
 
-FILE = Path(__file__).parent / "consumer_groups_kafka.json"
+FOLDER = Path(__file__).parent
+FILES = (FOLDER / "consumer_groups_kafka.json", FOLDER / "share_groups_kafka.json")
 
 DROPPED = ("error_message", "throttle_time_ms", "authorized_operations", "client_host")
 CHANCE = ("commit_timestamp", "assignment_timestamp", "timestamp", "version")
@@ -28,9 +29,15 @@ SORTED_BY = ("member_id", "topic_id", "topic_name", "name", "group_id", "partiti
 
 
 @cache
+def scenarios_of(file: Path) -> dict[str, list[dict[str, Any]]]:
+    """The steps of each scenario of a file, by name."""
+    return {one["scenario"]: one["steps"] for one in json.loads(file.read_text())}
+
+
+@cache
 def scenarios() -> dict[str, list[dict[str, Any]]]:
-    """The steps of each, by name."""
-    return {one["scenario"]: one["steps"] for one in json.loads(FILE.read_text())}
+    """The steps of each scenario of all files, by name."""
+    return {name: steps for file in FILES for name, steps in scenarios_of(file).items()}
 
 
 class Names:
