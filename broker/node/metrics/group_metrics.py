@@ -6,7 +6,7 @@ Follows Kafka's `group-coordinator-metrics` and the MBeans of its `GroupMetadata
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,14 @@ _GROUP_COUNTS: tuple[tuple[str, str, Callable[[GroupMetrics], int]], ...] = (
         "Epochs of consumer groups that heartbeats began",
         lambda counts: counts.consumer_rebalances,
     ),
+    (
+        "share_group_rebalance",
+        "Epochs of share groups that heartbeats began",
+        lambda counts: counts.share_rebalances,
+    ),
 )
+_SHARE, _SHARE_STATES = "share", ("Empty", "Stable", "Dead")
+# As `broker.groups.share.share_group` has them: a start does not load that module.
 
 
 def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
@@ -51,19 +58,17 @@ def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
         metrics.counter(f"{_GROUPS}_{word}", help_text, partial(read, groups.metrics))
 
     def by_protocol() -> Iterator[Sample]:
-        """Yield the number of groups of each protocol, classic and consumer."""
+        """Yield the number of groups of each protocol: classic, consumer and share."""
         counts = groups.group_counts()
-        for protocol in (CLASSIC, CONSUMER):
+        for protocol in (CLASSIC, CONSUMER, _SHARE):
             state_counts = (count for (kind, _), count in counts.items() if kind == protocol)
             yield {"protocol": protocol}, float(sum(state_counts))
 
-    def by_state(
-        protocol: str, states: type[ClassicGroupState | ConsumerGroupState]
-    ) -> Iterator[Sample]:
+    def by_state(protocol: str, states: Sequence[str]) -> Iterator[Sample]:
         """Yield the number of groups of a protocol in each state."""
         counts = groups.group_counts()
         for state in states:
-            yield {"state": state.value}, float(counts[protocol, state.value])
+            yield {"state": state}, float(counts[protocol, state])
 
     def in_state(state: str) -> float:
         """Return the number of classic groups in a state."""
@@ -80,12 +85,17 @@ def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
     metrics.gauges(
         f"{_GROUPS}_classic_group_count",
         "Classic groups by state",
-        partial(by_state, CLASSIC, ClassicGroupState),
+        partial(by_state, CLASSIC, [state.value for state in ClassicGroupState]),
     )
     metrics.gauges(
         f"{_GROUPS}_consumer_group_count",
         "Consumer groups by state",
-        partial(by_state, CONSUMER, ConsumerGroupState),
+        partial(by_state, CONSUMER, [state.value for state in ConsumerGroupState]),
+    )
+    metrics.gauges(
+        f"{_GROUPS}_share_group_count",
+        "Share groups by state",
+        partial(by_state, _SHARE, _SHARE_STATES),
     )
     metrics.gauges(
         f"{_GROUPS}_num_partitions", "Partitions of __consumer_offsets led here", by_load

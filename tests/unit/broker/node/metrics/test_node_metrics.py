@@ -38,7 +38,9 @@ async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> N
     commits = again["kafka_server_group_coordinator_metrics_offset_commit"]
     assert commits.samples == (({}, 3.0),)
     by_protocol = again["kafka_server_group_coordinator_metrics_group_count"]
-    assert by_protocol.samples == (({"protocol": "classic"}, 0.0), ({"protocol": "consumer"}, 0.0))
+    assert by_protocol.samples == tuple(
+        ({"protocol": protocol}, 0.0) for protocol in ("classic", "consumer", "share")
+    )
     waiting = families["kafka_server_delayedoperationpurgatory_purgatorysize"].samples
     assert ({"delayedOperation": "Fetch"}, 0.0) in waiting
     assert ({"request": "OffsetForLeaderEpoch"}, 0.0) in samples

@@ -36,7 +36,7 @@ NOT_SHOWN = {
     # What is being loaded is told by num-partitions.
     r"group-coordinator-metrics partition-load-time-(avg|max)",
     # There are no such groups.
-    r"group-coordinator-metrics (share|streams)-group-.*",
+    r"group-coordinator-metrics streams-group-.*",
     # Shown where a listener asks who is there: `register_login_metrics`.
     r"socket-server-metrics (successful|failed)-(re)?authentication-(rate|total)",
 }
