@@ -19,6 +19,7 @@ from controller.metadata.version import (
     LATEST_LEVEL,
     METADATA_VERSION,
     MINIMUM_LEVEL,
+    SHARE_VERSION,
     TRANSACTION_VERSION,
 )
 from protocol.errors import ApiError
@@ -38,6 +39,7 @@ DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
     ELR_VERSION: (0, 1),
     TRANSACTION_VERSION: (0, 2),
     GROUP_VERSION: (0, 1),
+    SHARE_VERSION: (0, 2),
 }
 
 

@@ -5,11 +5,11 @@ Owns: the levels that a new cluster begins with. Never: changes those of a runni
 
 Ottla finalizes a feature only if it serves all of it, because clients act on the finalized level:
 `transaction.version` 2, for example, makes producers leave out requests. With `group.version` 0
-every API of consumer groups (KIP-848) answers UNSUPPORTED_VERSION, though ApiVersions names it. A
-directory of an earlier release keeps its levels until UpdateFeatures raises them. A directory that
-Apache Kafka formatted has more features. The levels of `KEPT_FEATURES` do not change how metadata
-is read, so they are kept, and not shown to clients. Follows KIP-584, KIP-1022 and Kafka's
-`FeatureControlManager`.
+every API of consumer groups (KIP-848) answers UNSUPPORTED_VERSION, though ApiVersions names it, and
+so does every API of share groups (KIP-932) with `share.version` 0. A directory of an earlier
+release keeps its levels until UpdateFeatures raises them. A directory that Apache Kafka formatted
+has more features. The levels of `KEPT_FEATURES` do not change how metadata is read, so they are
+kept, and not shown to clients. Follows KIP-584, KIP-1022 and Kafka's `FeatureControlManager`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ INITIAL_FEATURES: Mapping[str, int] = {
 
 
 KEPT_FEATURES: Mapping[str, tuple[int, str]] = {
-    "share.version": (2, "share groups"),
     "streams.version": (1, "streams groups"),
 }
 """Features that Ottla keeps but does not serve: the newest level in Kafka, and its use."""
@@ -70,8 +69,8 @@ def is_kept(name: str, level: int) -> bool:
 
 
 def kept_features(image: MetadataImage, supported: Mapping[str, tuple[int, int]]) -> list[str]:
-    """Return texts for the finalized features that are not served, such as `share.version 1 (share
-    groups)`, sorted by name."""
+    """Return texts for the finalized features that are not served, such as `streams.version 1
+    (streams groups)`, sorted by name."""
     return [
         f"{name} {level} ({KEPT_FEATURES[name][1]})"
         for name, level in sorted(image.features.items())

@@ -75,7 +75,7 @@ def test_a_client_without_a_proper_name_is_refused(name: str) -> None:
 
 def test_levels_that_are_only_kept_are_not_told_and_the_quorums_own_is() -> None:
     cluster = Cluster()
-    for name, level in (("metadata.version", 30), ("group.version", 2), ("share.version", 1)):
+    for name, level in (("metadata.version", 30), ("group.version", 2), ("streams.version", 1)):
         cluster.replay(FeatureLevelRecord(name, level))
     features = {**FEATURES, "kraft.version": (0, 1)}
     api = ApiVersionsApi(cluster, lambda: [], features, lambda: 1)

@@ -17,7 +17,7 @@ from tests.unit.broker.process.server_fixture import config
 
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
 OTHER_CLUSTER = "AAAAAAAAAAAAAAAAAAAAAg"
-LEVELS = {"metadata.version": 29, "share.version": 1, "group.version": 0}
+LEVELS = {"metadata.version": 29, "streams.version": 1, "group.version": 0}
 
 
 def config_of(*folders: Path) -> BrokerConfig:
@@ -72,12 +72,12 @@ def test_the_metadata_begins_with_the_levels_that_are_chosen(tmp_path: Path) -> 
     assert "formatted" in formatted
     assert levels == (
         "ottla: the metadata begins with metadata.version=29 (4.2-IV1), group.version=0, "
-        "share.version=1"
+        "streams.version=1"
     )
-    assert "share.version=1 stays in the metadata, but Ottla does not serve share groups" in (
+    assert "streams.version=1 stays in the metadata, but Ottla does not serve streams groups" in (
         not_served
     )
-    assert first_levels(tmp_path / "data") == {"metadata.version": 29, "share.version": 1}
+    assert first_levels(tmp_path / "data") == {"metadata.version": 29, "streams.version": 1}
     with pytest.raises(StartError, match="--feature and --release-version come too late"):
         format_folders(one, None, features=LEVELS)
     (line,) = format_folders(one, None, features=LEVELS, ignore_formatted=True)

@@ -37,17 +37,13 @@ def test_unsupported() -> None:
 def test_levels_of_apache_kafka_that_are_not_served_are_kept_and_named() -> None:
     image = image_of(
         FeatureLevelRecord("metadata.version", 30),
-        FeatureLevelRecord("share.version", 1),
         FeatureLevelRecord("streams.version", 1),
     )
     assert unsupported_feature(image, SUPPORTED) is None
-    assert kept_features(image, SUPPORTED) == [
-        "share.version 1 (share groups)",
-        "streams.version 1 (streams groups)",
-    ]
+    assert kept_features(image, SUPPORTED) == ["streams.version 1 (streams groups)"]
     served = {**SUPPORTED, "streams.version": (0, 1)}
-    assert kept_features(image, served) == ["share.version 1 (share groups)"]
-    assert is_kept("share.version", 2)
-    assert not is_kept("share.version", 3)
+    assert kept_features(image, served) == []
+    assert is_kept("streams.version", 1)
+    assert not is_kept("streams.version", 2)
     assert not is_kept("group.version", 1)
     assert not is_kept("metadata.version", 1)
