@@ -57,6 +57,11 @@ _LIMITS_OF_GROUPS = tuple(
     for end in ("min", "max")
     for name in ("assignment.interval", "heartbeat.interval", "session.timeout")
 )
+_LIMITS_OF_DELIVERIES = tuple(
+    f"group.share.{end}.{name}"
+    for end in ("min", "max")
+    for name in ("delivery.count.limit", "partition.max.record.locks", "record.lock.duration.ms")
+)
 _TOPIC_DEFAULTS = frozenset(name for names in SYNONYMS.values() for name, _ in names)
 _ATTRIBUTES = frozenset(BrokerConfig._fields)
 
@@ -122,6 +127,7 @@ SERVED = tuple(
     or name in SECURITY_KEYS
     or name in SECRET_KEYS
     or name in _LIMITS_OF_GROUPS
+    or name in _LIMITS_OF_DELIVERIES
 )
 """The keys, including Ottla's own, that some module reads or that are defaults of topic configs."""
 
@@ -146,6 +152,7 @@ _QUIET = (
     "fetch.purgatory.purge.interval.requests",
     "metric.reporters",
     "producer.purgatory.purge.interval.requests",
+    "share.fetch.purgatory.purge.interval.requests",
 )
 
 # These groups are supported, but their assignors never run in another thread.

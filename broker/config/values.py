@@ -163,9 +163,13 @@ class BrokerConfig(NamedTuple):
     group_min_session_timeout_ms: int
     group_share_assignment_interval_ms: int
     group_share_assignors: tuple[str, ...]
+    group_share_delivery_count_limit: int
     group_share_heartbeat_interval_ms: int
     group_share_initialize_retry_interval_ms: int
+    group_share_max_share_sessions: int
     group_share_max_size: int
+    group_share_partition_max_record_locks: int
+    group_share_record_lock_duration_ms: int
     group_share_session_timeout_ms: int
     leader_imbalance_check_interval_seconds: int
     log_cleaner_backoff_ms: int

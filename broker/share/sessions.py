@@ -2,7 +2,9 @@
 
     epoch 0: open │ 1, 2, …: fetch or acknowledge, one more each time │ -1: close
 
-A session belongs to a connection, and ends with it. Owns the epochs, the partitions of each
+A session belongs to a connection, and ends with it. A connection is known until it closes, though
+its session may be closed or replaced before: then the group may have lost its last member here.
+Owns the epochs, the partitions of each
 session, which of them an answer has to name, and the limit on sessions. Never knows records.
 Follows Kafka's `ShareSession`, `ShareSessionCache` and `ShareSessionContext` (KIP-932).
 """
@@ -96,7 +98,8 @@ class ShareSessions:
         """Create a cache without sessions."""
         self._limit = limit
         self._sessions: dict[MemberKey, ShareSession] = {}
-        self._by_connection: dict[Hashable, ShareSession] = {}
+        self._sizes: dict[str, int] = {}  # group id -> sessions of its members
+        self._by_connection: dict[Hashable, ShareSession] = {}  # also closed sessions
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -105,6 +108,14 @@ class ShareSessions:
     def partition_count(self) -> int:
         """The number of partitions in all sessions."""
         return sum(len(session.partitions) for session in self._sessions.values())
+
+    def members(self) -> list[MemberKey]:
+        """Return the members that have a session."""
+        return list(self._sessions)
+
+    def find(self, key: MemberKey) -> ShareSession | None:
+        """Return the session of a member, None if there is none."""
+        return self._sessions.get(key)
 
     def get(self, key: MemberKey) -> ShareSession:
         """Return the session of a member. Raises SessionRefusal if there is none."""
@@ -162,7 +173,12 @@ class ShareSessions:
             raise SessionRefusal(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
         session = ShareSession(key, partitions, connection)
         self._sessions[key] = self._by_connection[connection] = session
+        self._sizes[key.group_id] = self._sizes.get(key.group_id, 0) + 1
         return session
+
+    def is_open(self, session: ShareSession) -> bool:
+        """Return whether a session is neither closed nor replaced."""
+        return self._sessions.get(session.key) is session
 
     def close(self, key: MemberKey) -> ShareSession:
         """Close the session of a member and return it; its records are to be released. Raises
@@ -171,24 +187,29 @@ class ShareSessions:
         self._forget(session)
         return session
 
-    def connection_closed(self, connection: Hashable) -> ShareSession | None:
-        """Close the session that a connection has opened last; return it, None if there is none."""
-        session = self._by_connection.get(connection)
+    def connection_closed(self, connection: Hashable) -> tuple[ShareSession | None, bool]:
+        """Forget a connection. Return the session that it opened last, None if it opened none, and
+        whether that session was open until now: then it is closed."""
+        session = self._by_connection.pop(connection, None)
+        if session is None or not self.is_open(session):
+            return session, False
         self._forget(session)
-        return session
+        return session, True
 
     def has_members(self, group_id: str) -> bool:
         """Return whether a member of the group has a session here."""
-        return any(key.group_id == group_id for key in self._sessions)
+        return group_id in self._sizes
 
     def clear(self) -> None:
         """Forget all sessions: `share.version` became 0."""
         self._sessions.clear()
-        self._by_connection.clear()
+        self._sizes.clear()
 
     def _forget(self, session: ShareSession | None) -> None:
         if session is None:
             return
         del self._sessions[session.key]
-        if self._by_connection.get(session.connection) is session:
-            del self._by_connection[session.connection]
+        group_id = session.key.group_id
+        self._sizes[group_id] -= 1
+        if not self._sizes[group_id]:
+            del self._sizes[group_id]

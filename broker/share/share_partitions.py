@@ -26,6 +26,7 @@ from broker.share.delivery.share_partition import (
     SharePartition,
     StateWrite,
 )
+from broker.share.share_metrics import ShareGroupMetrics
 from broker.share.state.share_log import UNINITIALIZED, SharePartitionKey
 from broker.share.state.share_state_shard import StateAnswer, WriteRequest
 from ground.ports import Scheduler, Timer
@@ -47,8 +48,25 @@ FENCED = frozenset(
 )
 """The errors of a write after which the share-partition is not this broker's any more."""
 
+_FOR_CLIENTS = {
+    ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.GROUP_ID_NOT_FOUND: ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+}
+"""The error of a client's request for an error of the share coordinator. Any other error is an
+UNKNOWN_SERVER_ERROR for the client."""
+
 Answered = Callable[[ErrorCode, str | None], None]
-"""A callback with an error and the reason for it."""
+"""A callback with the error for a client and the reason for it."""
+
+
+Bury = Callable[[SharePartitionKey, DeadLetter, Callable[[], None]], None]
+"""A writer of records to the dead-letter topic, which calls back when it is done with them."""
 
 
 class StateStore(Protocol):
@@ -77,9 +95,12 @@ class LedLog(Protocol):
     def leader_epoch(self, key: SharePartitionKey) -> int | ErrorCode:
         """Return the leader epoch of the partition's log, or the error for a client."""
 
-    def initial_offset(self, key: SharePartitionKey) -> int:
-        """Return the offset at which a group begins that has no start offset yet, by its config
-        `share.auto.offset.reset`."""
+    def initial_offset(
+        self, key: SharePartitionKey, done: Callable[[int | ErrorCode], None]
+    ) -> None:
+        """Look up the offset at which a group begins that has no start offset yet, by its config
+        `share.auto.offset.reset`. `done` is called later or now, with the offset or the error for
+        a client."""
 
 
 class Ready(NamedTuple):
@@ -93,7 +114,13 @@ class Ready(NamedTuple):
 class _Loading:
     """A share-partition whose state is being read."""
 
-    __slots__ = ()
+    __slots__ = ("begun_ms", "failed", "leader_epoch")
+
+    def __init__(self, leader_epoch: int, failed: Answered, begun_ms: float) -> None:
+        """Begin a load; `begun_ms` is on the monotonic clock."""
+        self.leader_epoch = leader_epoch
+        self.failed = failed
+        self.begun_ms = begun_ms
 
 
 class SharePartitions:
@@ -107,7 +134,8 @@ class SharePartitions:
         led: LedLog,
         settings: Callable[[str], DeliverySettings],
         wake: Callable[[SharePartitionKey], None],
-        bury: Callable[[SharePartitionKey, DeadLetter, Callable[[], None]], None],
+        bury: Bury,
+        metrics: ShareGroupMetrics | None = None,
     ) -> None:
         """Create without share-partitions; `settings(group_id)` gives a group's configs."""
         self._scheduler = scheduler
@@ -116,7 +144,9 @@ class SharePartitions:
         self._settings = settings
         self._wake = wake
         self._bury = bury
+        self._metrics = metrics or ShareGroupMetrics()
         self._entries: dict[SharePartitionKey, Ready | _Loading] = {}
+        self._of_partition: dict[tuple[bytes, int], dict[SharePartitionKey, None]] = {}
         self._timers: dict[SharePartitionKey, Timer] = {}
 
     # -- life ----------------------------------------------------------------------------------
@@ -130,6 +160,10 @@ class SharePartitions:
         """Return the share-partitions that are loaded or being loaded."""
         return list(self._entries)
 
+    def of_partition(self, topic_id: bytes, index: int) -> list[SharePartitionKey]:
+        """Return the share-partitions of a partition that are loaded or being loaded."""
+        return list(self._of_partition.get((topic_id, index), ()))
+
     def load(self, key: SharePartitionKey, failed: Answered) -> None:
         """Load a share-partition unless it is there or on its way; `wake` tells when it is ready.
 
@@ -141,48 +175,79 @@ class SharePartitions:
         if isinstance(leader_epoch, ErrorCode):
             failed(leader_epoch, None)
             return
-        loading = self._entries[key] = _Loading()
-        loaded = partial(self._loaded, key, loading, leader_epoch, failed)
-        self._store.read(key, leader_epoch, loaded)
+        loading = _Loading(leader_epoch, failed, self._scheduler.monotonic_ms())
+        self._entries[key] = loading
+        self._of_partition.setdefault((key.topic_id, key.partition), {})[key] = None
+        self._store.read(key, leader_epoch, partial(self._was_read, key, loading))
 
-    def _loaded(
+    def _was_read(
+        self, key: SharePartitionKey, loading: _Loading, error: ErrorCode, state: StateAnswer
+    ) -> None:
+        """Install a state that was read, if need be after the look-up of its start offset."""
+        if self._entries.get(key) is not loading:
+            return
+        if error is not ErrorCode.NONE:
+            self._load_failed(key, loading, *_for_client(error, state.message))
+        elif state.start_offset == UNINITIALIZED:
+            self._led.initial_offset(key, partial(self._found_start, key, loading, state))
+        else:
+            self._install(key, loading, state)
+
+    def _found_start(
         self,
         key: SharePartitionKey,
         loading: _Loading,
-        leader_epoch: int,
-        failed: Answered,
-        error: ErrorCode,
         state: StateAnswer,
+        offset: int | ErrorCode,
     ) -> None:
-        """Install a state that was read, unless the share-partition was dropped meanwhile."""
+        """Install a state without a start offset, with the offset that was looked up."""
         if self._entries.get(key) is not loading:
             return
-        del self._entries[key]
-        if error is not ErrorCode.NONE:
-            failed(error, state.message)
-            self._wake(key)
-            return
-        start = state.start_offset
-        if start == UNINITIALIZED:
-            start = self._led.initial_offset(key)
+        if isinstance(offset, ErrorCode):
+            self._load_failed(key, loading, offset, "the group's start offset is not available")
+        else:
+            self._install(key, loading, state._replace(start_offset=offset))
+
+    def _install(self, key: SharePartitionKey, loading: _Loading, state: StateAnswer) -> None:
+        """Let a share-partition be ready with a state that has a start offset."""
         try:
             partition = SharePartition(
-                PersistedState(start, state.batches), partial(self._settings, key.group_id)
+                PersistedState(state.start_offset, state.batches),
+                partial(self._settings, key.group_id),
             )
         except CorruptState as fault:
             log.error("group %s: the state of %s cannot be: %s", key.group_id, key.text, fault)
-            failed(ErrorCode.UNKNOWN_SERVER_ERROR, "the state of the share-partition is damaged")
-            self._wake(key)
+            reason = "the state of the share-partition is damaged"
+            self._load_failed(key, loading, ErrorCode.UNKNOWN_SERVER_ERROR, reason)
             return
-        self._entries[key] = Ready(partition, state.state_epoch, leader_epoch)
+        self._metrics.loaded(self._scheduler.monotonic_ms() - loading.begun_ms)
+        self._entries[key] = Ready(partition, state.state_epoch, loading.leader_epoch)
         self._bury_all(key, partition.unfinished_dead_letters)
         self._wake(key)
+
+    def _load_failed(
+        self, key: SharePartitionKey, loading: _Loading, error: ErrorCode, reason: str | None
+    ) -> None:
+        """Forget a share-partition whose load failed. A later fetch loads it again."""
+        self._metrics.loaded(self._scheduler.monotonic_ms() - loading.begun_ms)
+        self._forget(key)
+        loading.failed(error, reason)
+        self._wake(key)
+
+    def _forget(self, key: SharePartitionKey) -> None:
+        """Remove a share-partition."""
+        del self._entries[key]
+        of_partition = self._of_partition[key.topic_id, key.partition]
+        del of_partition[key]
+        if not of_partition:
+            del self._of_partition[key.topic_id, key.partition]
 
     def drop(self, key: SharePartitionKey) -> None:
         """Forget a share-partition: its records stay as they are persisted. Waiting fetches are
         woken, to find that it is gone."""
-        if self._entries.pop(key, None) is None:
+        if key not in self._entries:
             return
+        self._forget(key)
         timer = self._timers.pop(key, None)
         if timer is not None:
             timer.cancel()
@@ -196,9 +261,8 @@ class SharePartitions:
 
     def drop_partition(self, topic_id: bytes, index: int) -> None:
         """Forget the share-partitions of a partition that this broker no longer leads."""
-        for key in self.keys():
-            if key.topic_id == topic_id and key.partition == index:
-                self.drop(key)
+        for key in self.of_partition(topic_id, index):
+            self.drop(key)
 
     # -- changes -------------------------------------------------------------------------------
 
@@ -238,9 +302,10 @@ class SharePartitions:
 
     def log_start_moved(self, topic_id: bytes, index: int, offset: int) -> None:
         """Move the start offsets of a partition's groups to its log's new start."""
-        for key, entry in list(self._entries.items()):
-            if isinstance(entry, Ready) and (key.topic_id, key.partition) == (topic_id, index):
-                entry.partition.log_start_moved(offset)
+        for key in self.of_partition(topic_id, index):
+            ready = self.ready(key)
+            if ready is not None:
+                ready.partition.log_start_moved(offset)
                 self._wake(key)
 
     def _persist(
@@ -278,7 +343,7 @@ class SharePartitions:
             else:
                 self._bury_all(key, letters)
                 self._wake(key)
-        done(error, answer.message)
+        done(*_for_client(error, answer.message))
 
     # -- locks ---------------------------------------------------------------------------------
 
@@ -300,6 +365,8 @@ class SharePartitions:
         del self._timers[key]
         write = ready.partition.expire_locks(self._scheduler.monotonic_ms())
         if write is not None:
+            records = sum(batch.last - batch.first + 1 for batch in write.batches)
+            self._metrics.locks_expired(key, records)
             self._persist(key, ready, write, _ignore)
             self._wake(key)
         self._time_locks(key)
@@ -316,6 +383,16 @@ class SharePartitions:
         ready = self.ready(key)
         if ready is not None:
             self._persist(key, ready, ready.partition.dead_letter_written(letter), _ignore)
+
+
+def _for_client(error: ErrorCode, message: str | None) -> tuple[ErrorCode, str | None]:
+    """Return the error for a client after an error of the share coordinator, with its reason. A
+    reason that concerns only the brokers is left out."""
+    if error is ErrorCode.NONE:
+        return error, message
+    if error in (ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_VERSION):
+        message = "Unable to complete operation due to server error."
+    return _FOR_CLIENTS.get(error, ErrorCode.UNKNOWN_SERVER_ERROR), message
 
 
 def _ignore(_: ErrorCode, __: str | None) -> None:

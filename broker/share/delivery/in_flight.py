@@ -84,6 +84,11 @@ class Run:
         self.deliveries += 1
         self.lock_until_ms = lock_until_ms
 
+    def take_back_delivery(self) -> None:
+        """Do not count the last delivery, whose records were not sent, and end its lock."""
+        self.deliveries -= 1
+        self.lock_until_ms = None
+
     def renew(self, lock_until_ms: float) -> None:
         """Lock the run for longer."""
         self.lock_until_ms = lock_until_ms

@@ -166,13 +166,35 @@ class SharePartition:
             self._window.move_start()
         return ranges
 
+    def take_back_acquisition(self, member: str, ranges: Sequence[AcquiredRange]) -> None:
+        """Make records available again that a member acquired just now, but does not get. The
+        delivery does not count."""
+        for acquired in ranges:
+            for batch in self._window.overlapping(acquired.first, acquired.last):
+                for run in batch.between(acquired.first, acquired.last):
+                    if not run.is_acquired_by(member) or run.change is not None:
+                        continue
+                    first, last = max(acquired.first, run.first), min(acquired.last, run.last)
+                    part = batch.cut(run, first, last)
+                    batch.set_state(part, RecordState.AVAILABLE)
+                    part.take_back_delivery()
+                batch.join_runs()
+        self._window.note_available()
+
     def archive_aborted(
         self, ranges: Sequence[AcquiredRange], aborted: Sequence[StoredBatch]
     ) -> list[AcquiredRange]:
-        """Archive the acquired records of aborted transactions; return the other ranges."""
+        """Archive the records of aborted transactions among those just acquired, as if they were
+        acknowledged; return the other ranges. The start offset moves behind them, because no member
+        acknowledges them."""
         for batch in aborted:
-            self._window.archive(batch.first, batch.last, RecordState.ACQUIRED)
+            for acquired in ranges:
+                first, last = max(acquired.first, batch.first), min(acquired.last, batch.last)
+                if first <= last:
+                    self._window.archive(first, last, RecordState.ACQUIRED)
             ranges = [rest for acquired in ranges for rest in _without(acquired, batch)]
+        if aborted:
+            self._window.move_start()
         return list(ranges)
 
     # -- acknowledgement -----------------------------------------------------------------------

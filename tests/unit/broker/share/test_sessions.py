@@ -79,17 +79,24 @@ def test_the_last_fetch_leaves_the_session_to_close(sessions: ShareSessions) -> 
     assert fetch(sessions, FINAL_EPOCH).partitions == [P0, P1]
     assert sessions.acknowledge(MEMBER, FINAL_EPOCH).partitions == [P0, P1]
     assert sessions.close(MEMBER).partitions == [P0, P1]
-    assert len(sessions) == 0
-    assert sessions.connection_closed("c") is None
+    assert len(sessions) == 0 and not sessions.has_members("g")
+
+
+def test_a_connection_outlives_its_session(sessions: ShareSessions) -> None:
+    closed = sessions.close(MEMBER)
+    assert sessions.connection_closed("c") == (closed, False)
+    assert sessions.connection_closed("c") == (None, False)
 
 
 def test_a_new_session_replaces_the_earlier(sessions: ShareSessions) -> None:
-    fetch(sessions, 0, P2, connection="d")
+    earlier = sessions.get(MEMBER)
+    later = fetch(sessions, 0, P2, connection="d")
+    assert (sessions.is_open(earlier), sessions.is_open(later)) == (False, True)
     assert fetch(sessions, 1).partitions == [P2]
-    assert sessions.connection_closed("c") is None
-    closed = sessions.connection_closed("d")
-    assert closed is not None and closed.key == MEMBER
-    assert not sessions.has_members("g")
+    assert sessions.connection_closed("c") == (earlier, False)
+    assert sessions.has_members("g") and sessions.members() == [MEMBER]
+    assert sessions.connection_closed("d") == (later, True)
+    assert not sessions.has_members("g") and sessions.find(MEMBER) is None
 
 
 def test_there_is_a_limit_on_sessions(sessions: ShareSessions) -> None:

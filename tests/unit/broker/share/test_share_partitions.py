@@ -34,6 +34,7 @@ class Broker:
         self.coordinator = coordinator
         self.scheduler = scheduler
         self.epoch: int | ErrorCode = epoch
+        self.start: int | ErrorCode = 0
         self.settings = DeliverySettings()
         self.woken: list[SharePartitionKey] = []
         self.letters: list[tuple[DeadLetter, Callable[[], None]]] = []
@@ -72,9 +73,11 @@ class Broker:
         """Return the epoch of the test, as `LedLog` does."""
         return self.epoch
 
-    def initial_offset(self, key: SharePartitionKey) -> int:
-        """`LedLog`: the earliest."""
-        return 0
+    def initial_offset(
+        self, key: SharePartitionKey, done: Callable[[int | ErrorCode], None]
+    ) -> None:
+        """`LedLog`: the earliest, or what the test says."""
+        done(self.start)
 
     def answer(self, error: ErrorCode, message: str | None) -> None:
         self.answers.append(error)
@@ -187,7 +190,7 @@ def test_a_later_leader_fences_this_one(broker: Broker) -> None:
     later = Broker(broker.coordinator, broker.scheduler, epoch=4)
     later.load()
     broker.acknowledge(0, 4)
-    assert broker.answers == [ErrorCode.FENCED_LEADER_EPOCH]
+    assert broker.answers == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
     assert broker.partitions.ready(KEY) is None and broker.woken == [KEY]
     assert later.fetch() == [(0, 4, 1)]
 
@@ -206,7 +209,7 @@ def test_a_load_that_fails_is_tried_again(broker: Broker) -> None:
     broker.partitions.drop(KEY)
     broker.coordinator.on_resigned(0)
     broker.load()
-    assert broker.answers == [ErrorCode.NOT_COORDINATOR]
+    assert broker.answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
     broker.coordinator.on_elected(0, 2)
     broker.load()
     assert broker.fetch() == [(0, 4, 1)]
@@ -218,6 +221,39 @@ def test_a_partition_that_is_not_led_is_not_loaded(broker: Broker) -> None:
     broker.load()
     assert broker.answers == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
     assert broker.partitions.keys() == []
+
+
+def test_a_group_without_a_start_is_loaded_again(broker: Broker) -> None:
+    broker.partitions.drop(KEY)
+    broker.start = ErrorCode.OFFSET_NOT_AVAILABLE
+    broker.load()
+    assert broker.answers == [ErrorCode.OFFSET_NOT_AVAILABLE]
+    assert broker.partitions.of_partition(KEY.topic_id, 0) == []
+    broker.start = 7
+    broker.load()
+    assert broker.partitions.of_partition(KEY.topic_id, 0) == [KEY]
+    assert broker.fetch(records=1) == [(7, 9, 1)]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.FENCED_STATE_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.GROUP_ID_NOT_FOUND),
+        (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_clients_see_other_errors_than_the_coordinators(
+    broker: Broker, error: ErrorCode, told: ErrorCode
+) -> None:
+    broker.partitions.drop(KEY)
+    broker.held, requests = [], []
+    broker.read = lambda *request: requests.append(request)  # type: ignore[method-assign]
+    broker.load()
+    requests[0][2](error, StateAnswer(message="why"))
+    assert broker.answers == [told]
 
 
 def test_an_empty_group_is_forgotten(broker: Broker) -> None:

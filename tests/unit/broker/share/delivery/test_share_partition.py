@@ -357,9 +357,41 @@ def test_records_of_aborted_transactions_are_archived() -> None:
         [AcquiredRange(0, 19, 1)], [StoredBatch(0, 4), StoredBatch(10, 14)]
     )
     assert rest == [(5, 9, 1), (15, 19, 1)]
-    assert group.partition.final_count == 10
+    assert (group.partition.start_offset, group.partition.final_count) == (5, 5)
     group.acknowledge(5, 9)
     assert group.partition.start_offset == 15
+
+
+def test_aborted_records_of_another_acquisition_stay_with_their_member() -> None:
+    group = Group((0, 9), (10, 19))
+    group.fetch("a", max_records=5, is_limited=True)
+    ranges = [AcquiredRange(*taken) for taken in group.fetch("b")]
+    assert group.partition.archive_aborted(ranges, [StoredBatch(0, 9)]) == [(10, 19, 1)]
+    assert group.states()[:2] == [(0, 4, "ACQUIRED", 1), (5, 9, "ARCHIVED", 1)]
+    group.acknowledge(0, 4, member="a")
+    assert group.partition.start_offset == 10
+
+
+# --- acquisitions that are not sent -----------------------------------------------------------
+
+
+def test_what_is_not_sent_is_no_delivery() -> None:
+    group = Group(*FIVES)
+    group.fetch(max_records=5)
+    group.acknowledge(0, 4, RELEASE)
+    ranges = [AcquiredRange(*taken) for taken in group.fetch(max_records=10)]
+    group.partition.take_back_acquisition("m", ranges)
+    assert group.partition.next_expiry_ms() is None
+    assert group.fetch("b", max_records=10) == [(0, 4, 2), (5, 9, 1)]
+
+
+def test_what_was_released_meanwhile_is_not_taken_back() -> None:
+    group = Group(*FIVES)
+    ranges = [AcquiredRange(*taken) for taken in group.fetch(max_records=5)]
+    write = group.partition.release("m")
+    group.partition.take_back_acquisition("m", ranges)
+    group.persist(write)
+    assert group.fetch(max_records=5) == [(0, 4, 2)]
 
 
 # --- dead letters --------------------------------------------------------------------------------
