@@ -70,6 +70,10 @@ class TopicMetrics:
     total_fetch_requests: int = 0
     failed_produce_requests: int = 0
     failed_fetch_requests: int = 0
+    total_share_fetch_requests: int = 0
+    failed_share_fetch_requests: int = 0
+    total_share_acknowledgement_requests: int = 0
+    failed_share_acknowledgement_requests: int = 0
 
     def produced(self, records: int, size: int) -> None:
         """Count an append of `records`, `size` bytes of batches, by a producer to a partition."""
@@ -83,6 +87,20 @@ class TopicMetrics:
         self.total_fetch_requests += 1
         self.failed_fetch_requests += failed
         self.bytes_out += size
+
+    def share_fetched(self, failed: bool) -> None:
+        """Count a ShareFetch for partitions of the topic; `failed` if one had an error."""
+        self.total_share_fetch_requests += 1
+        self.failed_share_fetch_requests += failed
+
+    def share_sent(self, size: int) -> None:
+        """Count bytes of records that a ShareFetch got."""
+        self.bytes_out += size
+
+    def share_acknowledged(self, failed: bool) -> None:
+        """Count a request with acknowledgements for the topic; `failed` if a partition's failed."""
+        self.total_share_acknowledgement_requests += 1
+        self.failed_share_acknowledgement_requests += failed
 
     def produce_failed(self, size: int) -> None:
         """Count an append of `size` bytes that a partition rejected."""
@@ -100,6 +118,26 @@ _TOPIC_COUNTERS = (
     ("total_fetch_requests", "totalfetchrequests", "Partitions in Fetch requests"),
     ("failed_produce_requests", "failedproducerequests", "Partitions whose append failed"),
     ("failed_fetch_requests", "failedfetchrequests", "Partitions whose read failed"),
+    (
+        "total_share_fetch_requests",
+        "totalsharefetchrequests",
+        "ShareFetch requests for a topic",
+    ),
+    (
+        "failed_share_fetch_requests",
+        "failedsharefetchrequests",
+        "ShareFetch requests that failed for a partition of a topic",
+    ),
+    (
+        "total_share_acknowledgement_requests",
+        "totalshareacknowledgementrequests",
+        "Requests with acknowledgements for a topic",
+    ),
+    (
+        "failed_share_acknowledgement_requests",
+        "failedshareacknowledgementrequests",
+        "Requests whose acknowledgements failed for a partition of a topic",
+    ),
 )
 
 

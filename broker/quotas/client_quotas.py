@@ -178,7 +178,7 @@ class NodeQuotas:
         API has no such quota."""
         if api_key == ApiKey.PRODUCE:
             return self.managers[QuotaKind.PRODUCE]
-        if api_key == ApiKey.FETCH:
+        if api_key in (ApiKey.FETCH, ApiKey.SHARE_FETCH):
             return self.managers[QuotaKind.FETCH]
         if api_key in _STRICT_FROM:
             return self.managers[QuotaKind.CONTROLLER_MUTATION]

@@ -44,7 +44,7 @@ from storage.log.verification_state import VerificationGuard
 
 
 class PartitionListener(Protocol):
-    """A fetch session, which keeps the state of its partitions up to date."""
+    """A fetch session, or share groups, which keep the state of their partitions up to date."""
 
     def partition_changed(self, partition: Partition) -> None:
         """Include `partition` in the next response and wake a parked fetch that it concerns, after

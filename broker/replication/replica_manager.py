@@ -97,6 +97,7 @@ class ReplicaManager:
         self.scheduler = scheduler
         self.produce_purgatory = Purgatory("Produce", scheduler)
         self.fetch_purgatory = Purgatory("Fetch", scheduler)
+        self.share_fetch_purgatory = Purgatory("ShareFetch", scheduler)
         self.delete_records_purgatory = Purgatory("DeleteRecords", scheduler)
         self.sessions = FetchSessionCache(
             config.max_incremental_fetch_session_cache_slots,
@@ -542,6 +543,7 @@ class ReplicaManager:
         self._stopped = True
         self.mover.stop()
         self.fetch_purgatory.close()
+        self.share_fetch_purgatory.close()
         self.produce_purgatory.close()
         self.delete_records_purgatory.close()
 

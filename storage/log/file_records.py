@@ -1,12 +1,16 @@
 """A slice of a segment file: the records of a Fetch response, which the network sends by sendfile.
 
 Owns nothing. A slice refers to an open file, whose descriptor stays open as long as a slice exists.
-Never copies bytes, except in `read`. Kafka's class: `FileRecords.slice`.
+Never copies bytes, except in `read` and to look at headers. Kafka's class: `FileRecords.slice`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ground.filesystem import File
+from protocol.record_batch import RecordBatchHeader
+from storage.log.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
 
 
 class FileRecords:
@@ -22,6 +26,21 @@ class FileRecords:
     def read(self) -> bytes:
         """Return the bytes, fewer if the log was truncated meanwhile. Raises OSError."""
         return self._file.pread(self.size, self.position)
+
+    def part(self, start: int, size: int) -> FileRecords:
+        """Return the `size` bytes from byte `start` of this slice on, as a slice."""
+        return FileRecords(self._file, self.position + start, size)
+
+    def batches(self) -> Iterator[tuple[int, RecordBatchHeader]]:
+        """Yield the place in this slice and the header of each batch that is whole in the slice.
+
+        Raises CorruptBatch, OSError.
+        """
+        end = self.position + self.size
+        for position, header in iterate_headers(self._file, self.position, end, LOOKUP_CHUNK_BYTES):
+            if position + header.size_in_bytes > end:
+                return
+            yield position - self.position, header
 
     def lies_in(self, file: File) -> bool:
         """Return whether these are bytes of `file`."""

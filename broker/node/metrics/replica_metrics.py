@@ -87,6 +87,7 @@ def register_replica_metrics(node: Node, broker: BrokerServer) -> None:
             for purgatory in (
                 replicas.produce_purgatory,
                 replicas.fetch_purgatory,
+                replicas.share_fetch_purgatory,
                 replicas.delete_records_purgatory,
             )
         ),
