@@ -218,13 +218,14 @@ class Acquisition:
 
     def _parts(self, first: int, last: int) -> list[tuple[int, int]]:
         """Split offsets into ranges of the wished size, each at the end of a stored batch."""
-        if last - first + 1 <= self._request.batch_size:
+        batch_size = max(1, self._request.batch_size)
+        if last - first + 1 <= batch_size:
             return [(first, last)]
         parts = []
         for stored in self._stored:
             if stored.first > last:
                 break
-            if stored.first - first >= self._request.batch_size:
+            if stored.first - first >= batch_size:
                 parts.append((first, stored.first - 1))
                 first = stored.first
         return [*parts, (first, last)]

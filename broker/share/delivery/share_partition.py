@@ -136,6 +136,11 @@ class SharePartition:
         """The number of records in flight in a final state."""
         return self._window.final_count
 
+    @property
+    def batch_count(self) -> int:
+        """The number of batches in flight."""
+        return len(self._window.batches)
+
     def next_fetch_offset(self) -> int:
         """Return the offset from which the next Fetch should read."""
         return self._window.next_fetch_offset()

@@ -253,8 +253,10 @@ def test_only_batches_with_acquired_records_are_sent(leader: ShareLeader) -> Non
 
 def test_batch_size_splits_what_is_acquired(leader: ShareLeader) -> None:
     leader.append(4, 4, 4)
+    leader.append(4, 4, index=1)
     leader.fetch("m", 0, batch_size=5)
-    assert leader.told() == ["m: 0 0-7 8-11 of 0-3,4-7,8-11"]
+    leader.fetch("m", 1, [1], batch_size=0)
+    assert leader.told() == ["m: 0 0-7 8-11 of 0-3,4-7,8-11", "m: 1 0-3 4-7 of 0-3,4-7"]
 
 
 # --- acknowledgements in a fetch ------------------------------------------------------------------
