@@ -73,24 +73,23 @@ class LedLogs:
         """Look up the first committed record at or after a time, in slices."""
         steps = offset_by_time(partition.log, since_ms)
         looked_up = partial(_looked_up, partition, done)
-        found = self._replicas.log_manager.sliced.begin(steps, looked_up)
-        if found:
-            looked_up(found[0], None)
+        for result in self._replicas.log_manager.sliced.begin(steps, looked_up):
+            looked_up(result, None)
 
 
 def _looked_up(
     partition: Partition,
     done: Found,
-    found: TimestampAndOffset | ErrorCode | None,
+    record: TimestampAndOffset | ErrorCode | None,
     failure: Exception | None,
 ) -> None:
     """Pass the result of a look-up by time on."""
     if failure is not None:
         log.error("%r: the look-up of a group's start failed: %s", partition, failure)
         done(ErrorCode.UNKNOWN_SERVER_ERROR)
-    elif isinstance(found, ErrorCode):
-        done(found)
-    elif found is None or found.offset >= partition.log.high_watermark:
+    elif isinstance(record, ErrorCode):
+        done(record)
+    elif record is None or record.offset >= partition.log.high_watermark:
         done(ErrorCode.OFFSET_NOT_AVAILABLE)
     else:
-        done(found.offset)
+        done(record.offset)

@@ -42,7 +42,7 @@ class ShareOutside(NamedTuple):
     share_version: Callable[[], int]
     """The finalized level of `share.version`; 0: the cluster has no share groups."""
     sessions_max: int
-    """`group.share.max.share.sessions`."""
+    """The most sessions of this broker: `group.share.max.share.sessions`."""
 
 
 class SharePartitionManager:
