@@ -88,6 +88,10 @@ class ShareFetchApi:
             respond(refuse_share_fetch(request, refusal))
             return
         member = MemberKey(request.group_id or "", request.member_id or "")
+        if context.connection is not None and context.connection.closed:
+            # A session would outlive its connection.
+            respond(refuse_share_fetch(request, ErrorCode.SHARE_SESSION_NOT_FOUND))
+            return
         try:
             session = self._session(context, request, member)
         except SessionRefusal as refused:

@@ -30,6 +30,7 @@ from protocol.messages import share_acknowledge, share_fetch
 from protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord
 from protocol.record_batch import iterate_batches
 from tests.unit.broker.apis.api_fixture import through_the_wire
+from tests.unit.broker.fake_connection import Connection
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.sliced_fixture import Turns
 
@@ -103,6 +104,8 @@ class ShareLeader:
         self.rights = rights
         self.version = 2
         self.quota: RequestQuota | None = None
+        self.connection: Connection | None = None
+        """The connection of requests, if a test needs more than its name."""
         self.coordinator = Coordinator()
         self.letters: list[tuple[DeadLetter, Callable[[], None]]] = []
         config, replicas = self.replicas.config, self.replicas.manager
@@ -219,6 +222,7 @@ class ShareLeader:
             key, self.version, 7, "test", "127.0.0.1", "PLAINTEXT", connection, self.rights
         )
         context.quota = self.quota
+        context.connection = self.connection
         self.apis[key].handle(
             context,
             through_the_wire(request, self.version),

@@ -15,6 +15,7 @@ from tests.unit.broker.apis.share_fetch.share_fixture import (
     RENEW,
     ShareLeader,
 )
+from tests.unit.broker.fake_connection import Connection
 from tests.unit.broker.replica_fixture import topic_id_of
 
 RENEWS = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 0, "max_records": 0}
@@ -318,6 +319,15 @@ def test_a_fetch_of_a_closed_connection_acquires_nothing(leader: ShareLeader) ->
     leader.append(4)
     leader.fetch("b", 0)
     assert leader.told() == ["a: SHARE_SESSION_NOT_FOUND", "b: 0 0-3 of 0-3"]
+
+
+def test_a_closed_connection_gets_no_session(leader: ShareLeader) -> None:
+    """A long request may be decoded after its connection has closed."""
+    leader.connection = Connection()
+    leader.connection.ended()
+    leader.fetch("a", 0)
+    assert leader.told() == ["a: SHARE_SESSION_NOT_FOUND"]
+    assert len(leader.manager.sessions) == 0
 
 
 def test_a_session_that_goes_on_elsewhere_ends_the_wait(leader: ShareLeader) -> None:

@@ -14,7 +14,8 @@ from controller.authorization.rights import Rights
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.message import Message
-from tests.unit.broker.apis.share_fetch.share_fixture import ACCEPT, RELEASE, ShareLeader
+from protocol.record_batch import patch_base_offset_and_epoch
+from tests.unit.broker.apis.share_fetch.share_fixture import ACCEPT, GAP, RELEASE, ShareLeader
 from tests.unit.controller.rights_fixture import ALICE, ListJudge, on_topic
 
 READ = Operation.READ
@@ -143,6 +144,26 @@ def test_an_offset_behind_the_end_of_the_log_is_waited_for(leader: Leader) -> No
     assert len(leader.told()) == 2
     leader.scheduler.run_for(500)
     assert leader.told() == ["m: nothing"]
+
+
+def test_offsets_that_compaction_removed_are_acquired_with_their_neighbours(
+    leader: Leader,
+) -> None:
+    """As in Kafka: the client says that they are gaps."""
+    leader.append(4)
+    partition = leader.replicas.partition("t")
+    later = bytearray(leader.replicas.batch(*[b"v"] * 4))
+    patch_base_offset_and_epoch(later, 0, 10, 0)
+    partition.log.append_as_follower(memoryview(later), 0)
+    partition.log.update_high_watermark(14)
+    leader.fetch("m", 0)
+    leader.acknowledge("m", 1, (0, 3, RELEASE), (4, 9, GAP), (10, 13, RELEASE))
+    leader.fetch("m", 2)
+    assert leader.told() == [
+        "m: 0 0-13 of 0-3,10-13",
+        "m: 0",
+        "m: 0 0-3x2 10-13x2 of 0-3,10-13",
+    ]
 
 
 def test_a_damaged_log_is_an_error_of_the_partition(leader: Leader) -> None:
