@@ -7,7 +7,7 @@ answers is `leader.seen`, a line for each: who got what.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,13 @@ from controller.metadata.image import ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, response_parts
-from protocol.messages import share_acknowledge, share_fetch
 from protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord
-from protocol.record_batch import iterate_batches
+from tests.clients.share_talk import Acks, Batch, acknowledge_request, fetch_request, shown
 from tests.unit.broker.apis.api_fixture import through_the_wire
 from tests.unit.broker.fake_connection import Connection
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.sliced_fixture import Turns
 
-MIB = 1 << 20
-ACCEPT, RELEASE, REJECT, RENEW, GAP = 1, 2, 3, 4, 0
-Batch = tuple[int, ...]
-"""First offset, last offset, and the type or the types of an acknowledgement."""
-Acks = dict[int, Sequence[Batch]]
 Reply = Callable[[ErrorCode, StateAnswer], None]
 
 
@@ -161,34 +155,8 @@ class ShareLeader:
         **options: Any,
     ) -> None:
         """Send a ShareFetch; with epoch 0 for partition 0, unless `partitions` names others."""
-        acks = acks or {}
-        named = list(partitions) or ([0] if epoch == 0 else [])
-        indexes = dict.fromkeys([*named, *acks])
-        wanted = [
-            share_fetch.FetchPartition(
-                index,
-                acknowledgement_batches=[
-                    share_fetch.AcknowledgementBatch(first, last, types)
-                    for first, last, *types in acks.get(index, ())
-                ],
-            )
-            for index in indexes
-        ]
-        fields: dict[str, Any] = {
-            "max_wait_ms": 500,
-            "min_bytes": 1,
-            "max_bytes": MIB,
-            "max_records": 500,
-            "batch_size": 500,
-            **options,
-        }
-        request = share_fetch.ShareFetchRequest(
-            group,
-            member,
-            epoch,
-            topics=[share_fetch.FetchTopic(topic_id_of(topic), wanted)] if wanted else [],
-            forgotten_topics_data=[share_fetch.ForgottenTopic(topic_id_of("t"), list(forgotten))],
-            **fields,
+        request = fetch_request(
+            topic_id_of(topic), group, member, epoch, partitions, acks, forgotten, **options
         )
         self._send(ApiKey.SHARE_FETCH, request, member, connection or member)
 
@@ -196,24 +164,9 @@ class ShareLeader:
         self, member: str, epoch: int, *batches: Batch, index: int = 0, **options: Any
     ) -> None:
         """Send a ShareAcknowledge for a partition of `t`."""
-        requested = share_acknowledge.AcknowledgePartition(
-            index,
-            [
-                share_acknowledge.AcknowledgementBatch(first, last, types)
-                for first, last, *types in batches
-            ],
-        )
-        request = share_acknowledge.ShareAcknowledgeRequest(
-            options.pop("group", "g"),
-            member,
-            epoch,
-            topics=[
-                share_acknowledge.AcknowledgeTopic(
-                    topic_id_of(options.pop("topic", "t")), [requested]
-                )
-            ],
-            **options,
-        )
+        topic_id = topic_id_of(options.pop("topic", "t"))
+        group = options.pop("group", "g")
+        request = acknowledge_request(topic_id, group, member, epoch, batches, index, **options)
         self._send(ApiKey.SHARE_ACKNOWLEDGE, request, member, member)
 
     def _send(self, key: ApiKey, request: Any, member: str, connection: str) -> None:
@@ -238,7 +191,7 @@ class ShareLeader:
             else b"".join(p.read() if hasattr(p, "read") else bytes(p) for p in parts)
         )
         self.answer = decode_response(key, memoryview(frame)[4:], self.version)[1]
-        self.seen.append(f"{member}: {_shown(self.answer)}")
+        self.seen.append(f"{member}: {shown(self.answer)}")
 
     # -- what the test sees ----------------------------------------------------------------------
 
@@ -251,32 +204,3 @@ class ShareLeader:
         """Return the only partition of the last answer."""
         ((partition,),) = [topic.partitions for topic in self.answer.responses]
         return partition
-
-
-def _shown(response: Any) -> str:
-    """Return an answer as a line: its error, or each partition with what it has."""
-    if response.error_code:
-        return ErrorCode(response.error_code).name
-    partitions = [
-        _shown_partition(partition)
-        for topic in response.responses
-        for partition in topic.partitions
-    ]
-    return "; ".join(partitions) or "nothing"
-
-
-def _shown_partition(partition: Any) -> str:
-    """Return a partition as text: error, acquired ranges, stored batches, acknowledgement."""
-    parts = [str(partition.partition_index)]
-    if partition.error_code:
-        parts.append(ErrorCode(partition.error_code).name)
-    for acquired in getattr(partition, "acquired_records", ()):
-        times = f"x{acquired.delivery_count}" if acquired.delivery_count > 1 else ""
-        parts.append(f"{acquired.first_offset}-{acquired.last_offset}{times}")
-    records = getattr(partition, "records", b"") or b""
-    stored = [f"{h.base_offset}-{h.last_offset}" for _, h in iterate_batches(memoryview(records))]
-    if stored:
-        parts.append(f"of {','.join(stored)}")
-    if getattr(partition, "acknowledge_error_code", 0):
-        parts.append(f"not acknowledged: {ErrorCode(partition.acknowledge_error_code).name}")
-    return " ".join(parts)

@@ -10,15 +10,8 @@ from broker.apis.share_fetch.acknowledgements import RenewRules, has_fault
 from broker.share.record_state import AcknowledgeType
 from protocol.errors import ErrorCode
 from protocol.messages.share_acknowledge import AcknowledgementBatch
-from tests.unit.broker.apis.share_fetch.share_fixture import (
-    ACCEPT,
-    GAP,
-    REJECT,
-    RELEASE,
-    RENEW,
-    Batch,
-    ShareLeader,
-)
+from tests.clients.share_talk import ACCEPT, GAP, REJECT, RELEASE, RENEW, Batch
+from tests.unit.broker.apis.share_fetch.share_fixture import ShareLeader
 
 
 @pytest.fixture

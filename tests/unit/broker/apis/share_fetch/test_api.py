@@ -7,14 +7,8 @@ from pathlib import Path
 import pytest
 
 from protocol.messages.metadata_records import RemoveTopicRecord
-from tests.unit.broker.apis.share_fetch.share_fixture import (
-    ACCEPT,
-    GAP,
-    REJECT,
-    RELEASE,
-    RENEW,
-    ShareLeader,
-)
+from tests.clients.share_talk import ACCEPT, GAP, REJECT, RELEASE, RENEW
+from tests.unit.broker.apis.share_fetch.share_fixture import ShareLeader
 from tests.unit.broker.fake_connection import Connection
 from tests.unit.broker.replica_fixture import topic_id_of
 

@@ -15,7 +15,8 @@ from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.message import Message
 from protocol.record_batch import patch_base_offset_and_epoch
-from tests.unit.broker.apis.share_fetch.share_fixture import ACCEPT, GAP, RELEASE, ShareLeader
+from tests.clients.share_talk import ACCEPT, GAP, RELEASE
+from tests.unit.broker.apis.share_fetch.share_fixture import ShareLeader
 from tests.unit.controller.rights_fixture import ALICE, ListJudge, on_topic
 
 READ = Operation.READ
@@ -173,7 +174,7 @@ def test_a_damaged_log_is_an_error_of_the_partition(leader: Leader) -> None:
     size = segment.size // 2
     Path(segment.path(".log")).write_bytes(b"\0" * 2 * size)
     leader.fetch("m", 0, [0, 1])
-    assert leader.told() == ["m: 1 0-0 of 0-0; 0 CORRUPT_MESSAGE"]
+    assert leader.told() == ["m: 0 CORRUPT_MESSAGE; 1 0-0 of 0-0"]
 
 
 # --- transactions ---------------------------------------------------------------------------------
