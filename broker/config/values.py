@@ -148,6 +148,8 @@ class BrokerConfig(NamedTuple):
     delegation_token_expiry_time_ms: int
     delegation_token_max_lifetime_ms: int
     delete_topic_enable: bool
+    errors_deadletterqueue_auto_create_topics_enable: bool
+    errors_deadletterqueue_topic_name_prefix: str
     fetch_max_bytes: int
     group_consumer_assignment_interval_ms: int
     group_consumer_assignors: tuple[str, ...]
