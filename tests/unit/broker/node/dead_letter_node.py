@@ -1,0 +1,31 @@
+"""A node in virtual time with a writer of dead letters."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from broker.node.dead_letters import dead_letter_writer
+from broker.node.parts import _ask_itself
+from broker.share.delivery.share_partition import DeadLetter
+from broker.share.state.share_log import SharePartitionKey
+from tests.unit.broker.node_fixture import Running
+
+
+class DeadLetterNode:
+    """A running node, and the writer that its share-partitions would use."""
+
+    def __init__(self, folder: Path, **overrides: str) -> None:
+        self.running = running = Running(folder, **overrides)
+        broker = running.node.broker
+        assert broker is not None
+        parts = broker.parts
+        here = partial(_ask_itself, parts.shared.config, broker.requests)
+        self.writer = dead_letter_writer(parts.shared, parts.replicas, parts.forwarding.send, here)
+        parts.shared.controller.add_listener(lambda *_: self.writer.metadata_changed())
+
+    def bury(self, key: SharePartitionKey, letter: DeadLetter, limit_ms: float = 60_000) -> None:
+        """Bury records, until that is done."""
+        done: list[bool] = []
+        self.writer.bury(key, letter, lambda: done.append(True))
+        self.running.scheduler.run_until(lambda: bool(done), limit_ms)
