@@ -54,7 +54,8 @@ def dead_letter_writer(
     destinations = Destinations(
         lambda: shared.image,
         lambda: shared.reconfiguration.config,
-        replicas.topic_config,
+        # Not `replicas.topic_config`: the replicas apply the newest metadata later.
+        lambda topic: replicas.topic_config_in(shared.image, topic),
         shared.endpoint_of,
     )
     sender = SenderPorts(

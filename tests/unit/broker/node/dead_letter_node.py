@@ -7,6 +7,7 @@ from pathlib import Path
 
 from broker.node.dead_letters import dead_letter_writer
 from broker.node.parts import _ask_itself
+from broker.share.dead_letters.letter_sender import ProduceHere
 from broker.share.delivery.share_partition import DeadLetter
 from broker.share.state.share_log import SharePartitionKey
 from tests.unit.broker.node_fixture import Running
@@ -15,12 +16,13 @@ from tests.unit.broker.node_fixture import Running
 class DeadLetterNode:
     """A running node, and the writer that its share-partitions would use."""
 
-    def __init__(self, folder: Path, **overrides: str) -> None:
-        self.running = running = Running(folder, **overrides)
+    def __init__(self, folder: Path, produce_here: ProduceHere | None = None) -> None:
+        """`produce_here` handles Produce in place of the node."""
+        self.running = running = Running(folder)
         broker = running.node.broker
         assert broker is not None
         parts = broker.parts
-        here = partial(_ask_itself, parts.shared.config, broker.requests)
+        here = produce_here or partial(_ask_itself, parts.shared.config, broker.requests)
         self.writer = dead_letter_writer(parts.shared, parts.replicas, parts.forwarding.send, here)
         parts.shared.controller.add_listener(lambda *_: self.writer.metadata_changed())
 

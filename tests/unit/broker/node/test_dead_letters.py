@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from broker.share.dead_letters.letter_sender import ProduceHere
 from broker.share.delivery.share_partition import DeadLetter
 from broker.share.state.share_log import SharePartitionKey
 from tests.golden.dead_letter_cases import AUTO_CREATE, BROKER, COPY, PARTITION, Case, Scene
@@ -12,8 +14,10 @@ from tests.unit.broker.node.dead_letter_node import DeadLetterNode
 LETTER = DeadLetter(0, 2, 3, is_rejected=True)
 
 
-def prepared(folder: Path, case: Case) -> tuple[DeadLetterNode, Scene, SharePartitionKey]:
-    node = DeadLetterNode(folder)
+def prepared(
+    folder: Path, case: Case, produce_here: ProduceHere | None = None
+) -> tuple[DeadLetterNode, Scene, SharePartitionKey]:
+    node = DeadLetterNode(folder, produce_here)
     scheduler = node.running.scheduler
     scene = Scene(node.running.ask, scheduler.run_for, scheduler.wall_ms)
     scene.prepare(case)
@@ -46,6 +50,18 @@ def test_each_group_has_its_counts(tmp_path: Path) -> None:
     assert families[f"{name}recordcount"] == ((g, 3.0), (h, 0.0))
     assert families[f"{name}totalproducerequests"] == ((g, 1.0), (h, 1.0))
     assert families[f"{name}failedproducerequests"] == ((g, 0.0), (h, 1.0))
+
+
+def test_another_broker_accepts_the_request(tmp_path: Path) -> None:
+    """Expect that the request can be encoded, and that only the topic's id names the topic."""
+    sent: list[Any] = []
+    node, scene, key = prepared(tmp_path, case := Case("g"), lambda *asked: sent.append(asked))
+    done: list[bool] = []
+    node.writer.bury(key, LETTER, lambda: done.append(True))
+    node.running.scheduler.run_until(lambda: bool(sent))
+    ((request, respond),) = sent
+    respond(node.running.ask(request, request.MAX_VERSION, "broker-2-dead-letter-sender"))
+    assert (done, len(scene.result(case)["letters"])) == ([True], 3)
 
 
 def test_records_of_a_topic_that_is_deleted_meanwhile_are_not_copied(tmp_path: Path) -> None:
