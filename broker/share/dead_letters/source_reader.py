@@ -34,6 +34,9 @@ OFFSETS_AT_ONCE = 5_000
 """The most offsets that one call of `SourceReader.read` returns, and the most records of a batch
 whose places are kept."""
 _HEADERS_A_SLICE = 1_000
+_PIECES_A_SLICE = 1_000
+_PIECES_OF_BATCH = 20
+"""The work to open a batch, in records that are copied in the same time."""
 
 NOT_LED = frozenset(
     {
@@ -98,7 +101,7 @@ class SourceReader:
         self._headers: Iterator[tuple[int, RecordBatchHeader]] = iter(())
         self._at: tuple[int, RecordBatchHeader] | None = None
         self._batch: _IndexedBatch | None = None
-        self._pace = Pace()
+        self._pace = Pace(_PIECES_A_SLICE)
         self._is_logged = False
 
     def read(
@@ -112,7 +115,7 @@ class SourceReader:
         contents: dict[int, Content] = {}
         offset = first
         while offset <= last:
-            if self._pace.is_full():
+            if self._pace.is_full(_PIECES_OF_BATCH):
                 yield None
             batch = yield from self._batch_with(key, offset)
             if batch is ErrorCode.NOT_LEADER_OR_FOLLOWER:
@@ -120,6 +123,8 @@ class SourceReader:
             if not isinstance(batch, _IndexedBatch):
                 break
             for at in range(offset, min(last + 1, batch.until)):
+                if self._pace.is_full():
+                    yield None
                 content = batch.content(at)
                 size = sum(len(data) for data in content or () if data is not None)
                 if content is None or size > max_bytes:
