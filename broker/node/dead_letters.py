@@ -1,25 +1,26 @@
-"""The dead letters of a broker's share groups, connected with the rest of the node.
+"""The dead letters of a broker's share groups, whose writer is created at the first use.
 
-This module is loaded with the first share-partition, because the start of a broker must not load
-it. Never decides.
+Many brokers never see a share group, so the start loads none of these modules. Owns the connections
+between the writer and the rest of the node. Never decides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from broker.node.shared_server import SharedServer
 from broker.replication.partition_reads import READ_UNCOMMITTED
 from broker.replication.replica_manager import ReplicaManager
-from broker.share.dead_letters.dead_letter_writer import (
-    CreateTopics,
-    DeadLetterWriter,
-    WriterPorts,
-)
-from broker.share.dead_letters.destinations import Destinations
-from broker.share.dead_letters.letter_metrics import register_letter_metrics
-from broker.share.dead_letters.letter_sender import ProduceHere, SenderPorts
-from broker.share.state.share_log import SharePartitionKey
 from protocol.errors import ErrorCode
 from storage.log.file_records import FileRecords
+
+if TYPE_CHECKING:
+    from broker.share.dead_letters.dead_letter_writer import CreateTopics, DeadLetterWriter
+    from broker.share.dead_letters.letter_sender import ProduceHere, SenderPorts
+    from broker.share.delivery.share_partition import DeadLetter
+    from broker.share.state.share_log import SharePartitionKey
 
 
 class LedSource:
@@ -39,39 +40,80 @@ class LedSource:
         return read.error or read.records
 
 
-def dead_letter_writer(
-    shared: SharedServer,
-    replicas: ReplicaManager,
-    create_topics: CreateTopics,
-    produce_here: ProduceHere,
-) -> DeadLetterWriter:
-    """Return the writer of a broker's dead letters, and register its metrics.
+class NodeDeadLetters:
+    """The dead letters of a broker."""
 
-    `create_topics` sends CreateTopics to the controller with this node's rights; `produce_here`
-    handles a Produce on this broker itself.
-    """
-    config, ports = shared.config, shared.ports
-    destinations = Destinations(
-        lambda: shared.image,
-        lambda: shared.reconfiguration.config,
-        # Not `replicas.topic_config`: the replicas apply the newest metadata later.
-        lambda topic: replicas.topic_config_in(shared.image, topic),
-        shared.endpoint_of,
-    )
-    sender = SenderPorts(
-        config.node_id,
-        ports.between_nodes,
-        ports.scheduler.wall_ms,
-        shared.logs.sliced,
-        ports.network,
-        shared.endpoint_of,
-        produce_here,
-        LedSource(replicas),
-        ports.allocate,
-        config.request_timeout_ms,
-    )
-    writer = DeadLetterWriter(
-        WriterPorts(lambda: shared.image, destinations, create_topics, sender)
-    )
-    register_letter_metrics(shared.metrics, writer.counts)
-    return writer
+    def __init__(
+        self,
+        shared: SharedServer,
+        replicas: ReplicaManager,
+        create_topics: CreateTopics,
+        produce_here: ProduceHere,
+    ) -> None:
+        """Create nothing yet.
+
+        `create_topics` sends CreateTopics to the controller with this node's rights;
+        `produce_here` handles a Produce on this broker itself.
+        """
+        self._shared = shared
+        self._replicas = replicas
+        self._create_topics = create_topics
+        self._produce_here = produce_here
+        self._begun = False
+
+    @cached_property
+    def writer(self) -> DeadLetterWriter:
+        """The writer of this broker's dead letters, with its metrics, created at the first use."""
+        # Brokers without share groups do not load these modules.
+        from broker.share.dead_letters.dead_letter_writer import DeadLetterWriter, WriterPorts
+        from broker.share.dead_letters.destinations import Destinations
+        from broker.share.dead_letters.letter_metrics import register_letter_metrics
+
+        self._begun = True
+        shared, replicas = self._shared, self._replicas
+        destinations = Destinations(
+            lambda: shared.image,
+            lambda: shared.reconfiguration.config,
+            # Not `replicas.topic_config`: the replicas apply the newest metadata later.
+            lambda topic: replicas.topic_config_in(shared.image, topic),
+            shared.endpoint_of,
+        )
+        writer = DeadLetterWriter(
+            WriterPorts(
+                lambda: shared.image, destinations, self._create_topics, self._sender_ports()
+            )
+        )
+        register_letter_metrics(shared.metrics, writer.counts)
+        return writer
+
+    def _sender_ports(self) -> SenderPorts:
+        """Return the network, the logs and the clocks for the sender of letters."""
+        from broker.share.dead_letters.letter_sender import SenderPorts
+
+        config, ports = self._shared.config, self._shared.ports
+        return SenderPorts(
+            config.node_id,
+            ports.between_nodes,
+            ports.scheduler.wall_ms,
+            self._shared.logs.sliced,
+            ports.network,
+            self._shared.endpoint_of,
+            self._produce_here,
+            LedSource(self._replicas),
+            ports.allocate,
+            config.request_timeout_ms,
+        )
+
+    def bury(self, key: SharePartitionKey, letter: DeadLetter, done: Callable[[], None]) -> None:
+        """Write records to the dead-letter topic of their group (`DeadLetterWriter.bury`)."""
+        self.writer.bury(key, letter, done)
+
+    def metadata_changed(self) -> None:
+        """Send letters that wait for a topic or a leader, if the metadata has it now."""
+        if self._begun:
+            self.writer.metadata_changed()
+
+    def shutdown(self) -> None:
+        """Forget all letters, and send nothing more. The next leaders bury their records."""
+        if self._begun:
+            self.writer.shutdown()

@@ -1,8 +1,8 @@
 """The configs of a share group that concern its dead letters.
 
-Owns the names of these configs, and the condition under which a group has dead letters at all. A
-value that this version cannot read counts as not set. Never checks the topic's name
-(`destinations.py`). Follows KIP-1191 and Kafka's `GroupConfig`.
+A value that this version cannot read counts as not set. Never decides whether a record gets a dead
+letter (`broker.share.delivery`), or checks the topic's name (`destinations.py`). Follows KIP-1191
+and Kafka's `GroupConfig`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from ground.config_def import ConfigError, ConfigValue
 
 TOPIC_NAME = "errors.deadletterqueue.topic.name"
 COPY_RECORD = "errors.deadletterqueue.copy.record.enable"
-SHARE_VERSION = "share.version"
-_VERSION_WITH_DEAD_LETTERS = 2
 
 
 class DeadLetterSettings(NamedTuple):
@@ -34,13 +32,6 @@ def settings_of(image: MetadataImage, group_id: str) -> DeadLetterSettings:
     defaults for them."""
     configs = image.config(ResourceType.GROUP, group_id)
     return DeadLetterSettings(str(_value(configs, TOPIC_NAME)), bool(_value(configs, COPY_RECORD)))
-
-
-def has_dead_letters(image: MetadataImage, group_id: str) -> bool:
-    """Return whether records that this group gives up go to a dead-letter topic: it names a topic,
-    and `share.version` is 2."""
-    version = image.features.get(SHARE_VERSION, 0)
-    return version >= _VERSION_WITH_DEAD_LETTERS and bool(settings_of(image, group_id).topic)
 
 
 def _value(configs: Mapping[str, str], name: str) -> ConfigValue:

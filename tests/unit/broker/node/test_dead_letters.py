@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from broker.share.dead_letters.letter_sender import ProduceHere
 from broker.share.delivery.share_partition import DeadLetter
 from broker.share.state.share_log import SharePartitionKey
@@ -37,6 +39,21 @@ def test_dynamic_configs_of_the_broker_apply_at_once(tmp_path: Path) -> None:
     assert len(scene.result(case)["letters"]) == 3
 
 
+def test_nothing_is_loaded_without_a_letter(tmp_path: Path) -> None:
+    node, _, _ = prepared(tmp_path, Case("g"))
+    node.letters.metadata_changed()
+    node.letters.shutdown()
+    assert "writer" not in vars(node.letters)
+
+
+def test_after_a_shutdown_a_letter_is_never_done(tmp_path: Path) -> None:
+    node, scene, key = prepared(tmp_path, case := Case("g"))
+    node.letters.bury(key, LETTER, lambda: pytest.fail("done"))
+    node.letters.shutdown()
+    node.running.scheduler.run_for(60_000)
+    assert scene.result(case)["letters"] == []
+
+
 def test_each_group_has_its_counts(tmp_path: Path) -> None:
     node, scene, key = prepared(tmp_path, Case("g"))
     scene.prepare(
@@ -57,7 +74,7 @@ def test_another_broker_accepts_the_request(tmp_path: Path) -> None:
     sent: list[Any] = []
     node, scene, key = prepared(tmp_path, case := Case("g"), lambda *asked: sent.append(asked))
     done: list[bool] = []
-    node.writer.bury(key, LETTER, lambda: done.append(True))
+    node.letters.bury(key, LETTER, lambda: done.append(True))
     node.running.scheduler.run_until(lambda: bool(sent))
     ((request, respond),) = sent
     respond(node.running.ask(request, request.MAX_VERSION, "broker-2-dead-letter-sender"))
@@ -68,7 +85,7 @@ def test_records_of_a_topic_that_is_deleted_meanwhile_are_not_copied(tmp_path: P
     node, scene, _ = prepared(tmp_path, case := Case("g", group=COPY))
     done: list[bool] = []
     absent = SharePartitionKey("g", b"\1" * 16, PARTITION)
-    node.writer.bury(absent, LETTER, lambda: done.append(True))
+    node.letters.bury(absent, LETTER, lambda: done.append(True))
     node.running.scheduler.run_for(60_000)
-    assert (done, node.writer.pending_count) == ([], 0)
+    assert (done, node.letters.writer.pending_count) == ([], 0)
     assert scene.result(case)["letters"] == []

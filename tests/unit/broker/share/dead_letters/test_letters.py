@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from broker.share.dead_letters.settings import has_dead_letters
 from broker.share.delivery.share_partition import DeadLetter
 from broker.share.state.share_log import SharePartitionKey
 from ground.sim_scheduler import START_WALL_MS
@@ -163,11 +162,7 @@ def test_the_next_leader_buries_records_that_this_one_cannot_read_any_more() -> 
     assert (stage.sent, stage.done, stage.writer.pending_count) == ([], [], 0)
 
 
-@pytest.mark.parametrize("version", [0, 1, 2])
-def test_a_group_has_dead_letters_with_a_topic_and_version_2(version: int) -> None:
-    stage = Stage()
-    image = stage.image._replace(features={"share.version": version})
-    assert has_dead_letters(image, "g") is (version == 2)
-    assert has_dead_letters(image, "other") is False
-    stage.configure(errors_deadletterqueue_topic_name="")
-    assert has_dead_letters(stage.image._replace(features={"share.version": 2}), "g") is False
+def test_a_config_that_cannot_be_read_counts_as_not_set() -> None:
+    stage = Stage(errors_deadletterqueue_copy_record_enable="perhaps")
+    stage.bury(5)
+    assert (contents(stage), stage.reads) == ([(None, None)], 0)
