@@ -123,6 +123,11 @@ CASES = (
 )
 
 
+BETTER = ("too-large-with-headers",)
+"""Cases in which Apache Kafka loses the letter and Ottla writes one: here because the copy with its
+headers is too large for the topic (`tests/differential/differences.toml`)."""
+
+
 class Scene:
     """The topics and the group of a case, on a broker that has none of them."""
 

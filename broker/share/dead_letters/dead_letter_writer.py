@@ -276,15 +276,15 @@ class DeadLetterWriter:
         elif error is ErrorCode.THROTTLING_QUOTA_EXCEEDED:
             self._retry(letters, f"the creation of topic {topic} is throttled")
         else:
-            message = (result and result.error_message) or error.name
+            message = (result and result.error_message) or ""
             for letter in letters:
-                self._give_up(letter, f"topic {topic} cannot be created: {message}")
+                self._give_up(letter, f"topic {topic} cannot be created: {error.name}", message)
 
     # -- results -------------------------------------------------------------------------------
 
     def _report(self, outcomes: list[SendOutcome]) -> None:
         """Take the outcomes of a request: letters are done, continued, tried again or given up."""
-        failed: dict[str, list[Letter]] = {}
+        failed: dict[tuple[str, str], list[Letter]] = {}
         for letter, last, error, message in outcomes:
             counts = self.counts.of(letter.key.group_id)
             counts.sent()
@@ -296,17 +296,16 @@ class DeadLetterWriter:
                 else:
                     self._route_later((letter,))
                 continue
-            reason = f"{error.name} ({message})" if message else error.name
             if error in RETRIABLE:
-                failed.setdefault(reason, []).append(letter)
+                failed.setdefault((error.name, message), []).append(letter)
             else:
                 counts.produce_failed()
-                self._give_up(letter, reason)
+                self._give_up(letter, error.name, message)
         for reason, letters in failed.items():
-            for letter in self._retry(letters, reason):
+            for letter in self._retry(letters, *reason):
                 self.counts.of(letter.key.group_id).produce_failed()
 
-    def _retry(self, letters: list[Letter], reason: str) -> list[Letter]:
+    def _retry(self, letters: list[Letter], reason: str, detail: str = "") -> list[Letter]:
         """Try letters again after a back-off. Give up those with ATTEMPTS failures; return them."""
         by_attempts: dict[int, list[Letter]] = {}
         for letter in letters:
@@ -321,7 +320,7 @@ class DeadLetterWriter:
             delay_ms = min(BACKOFF_MS * 2**attempts, BACKOFF_MAX_MS)
             retry.start(self._scheduler.call_later(delay_ms, partial(self._try_again, retry)))
         for letter in given_up:
-            self._give_up(letter, f"{reason}, in {ATTEMPTS} attempts")
+            self._give_up(letter, f"{reason}, in {ATTEMPTS} attempts", detail)
         return given_up
 
     def _try_again(self, retry: _Retry) -> None:
@@ -329,10 +328,10 @@ class DeadLetterWriter:
         del self._retries[retry]
         self._route_later(retry.letters)
 
-    def _give_up(self, letter: Letter, reason: str) -> None:
+    def _give_up(self, letter: Letter, reason: str, detail: str = "") -> None:
         """Log why a letter is not written, and let its records be archived."""
         records = f"offsets {letter.next}-{letter.last} of {letter.topic}-{letter.key.partition}"
-        self._failures.failed(letter.key.group_id, records, reason)
+        self._failures.failed(letter.key.group_id, records, reason, detail)
         self._end(letter)
 
     def _end(self, letter: Letter) -> None:

@@ -10,6 +10,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from broker.loop.log_limit import printable
+
 log = logging.getLogger(f"ottla.{__name__}")
 
 GROUPS_MAX = 1_000
@@ -66,8 +68,9 @@ class FailureLog:
         self._logged: dict[tuple[str, str], tuple[float, int]] = {}
         """When a group's reason was logged, and how many letters were left out since."""
 
-    def failed(self, group_id: str, records: str, reason: str) -> None:
-        """Log at ERROR that these records, such as `offsets 3-5 of t-0`, have no dead letter."""
+    def failed(self, group_id: str, records: str, reason: str, detail: str = "") -> None:
+        """Log at ERROR that these records, such as `offsets 3-5 of t-0`, have no dead letter.
+        `detail` may be different for each letter with the same reason."""
         now_ms = self._monotonic_ms()
         logged_ms, left_out = self._logged.pop((group_id, reason), (-LOG_INTERVAL_MS, 0))
         if now_ms - logged_ms < LOG_INTERVAL_MS:
@@ -77,10 +80,7 @@ class FailureLog:
             del self._logged[next(iter(self._logged))]
         self._logged[group_id, reason] = now_ms, 0
         others = f", as for {left_out} letters before" if left_out else ""
+        text = f"{reason} ({printable(detail)})" if detail else reason
         log.error(
-            "group %s: %s are archived without a dead letter: %s%s",
-            group_id,
-            records,
-            reason,
-            others,
+            "group %s: %s are archived without a dead letter: %s%s", group_id, records, text, others
         )

@@ -11,6 +11,7 @@ import pytest
 from broker.share.delivery.share_partition import DeadLetter
 from broker.share.state.share_log import SharePartitionKey
 from tests.golden.dead_letter_cases import (
+    BETTER,
     CASES,
     GIVEN_UP_AFTER,
     PARTITION,
@@ -22,8 +23,6 @@ from tests.golden.dead_letter_cases import (
 from tests.unit.broker.node.dead_letter_node import DeadLetterNode
 
 KAFKA: dict[str, Any] = json.loads(RECORDED.read_text("utf-8"))
-BETTER = ("too-large-with-headers",)
-"""Here Apache Kafka loses the letter, because the copy with its headers is too large."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -76,13 +76,16 @@ class Sent(NamedTuple):
         headers = [dict(record.headers) for record in self.records(partition)]
         return [int(header["__dlq.errors.offset"] or b"") for header in headers]
 
-    def answer(self, error: ErrorCode = ErrorCode.NONE) -> None:
+    def answer(self, error: ErrorCode = ErrorCode.NONE, message: str | None = None) -> None:
         """Answer every partition with this error."""
         topics = [
             TopicProduceResponse(
                 topic.name,
                 topic.topic_id,
-                [PartitionProduceResponse(one.index, int(error)) for one in topic.partition_data],
+                [
+                    PartitionProduceResponse(one.index, int(error), error_message=message)
+                    for one in topic.partition_data
+                ],
             )
             for topic in self.request.topic_data
         ]

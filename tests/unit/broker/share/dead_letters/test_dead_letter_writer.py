@@ -179,7 +179,7 @@ def test_a_rejected_creation_archives_the_records(caplog: pytest.LogCaptureFixtu
     stage.bury(1)
     stage.create(ErrorCode.POLICY_VIOLATION, "no such names")
     assert stage.done == [1]
-    assert "topic dlq.t cannot be created: no such names" in caplog.text
+    assert "topic dlq.t cannot be created: POLICY_VIOLATION (no such names)" in caplog.text
 
 
 UNUSABLE = {
@@ -246,6 +246,15 @@ def test_failures_are_logged_once_a_minute_for_each_reason(
     stage.bury(6)
     stage.settle()
     assert caplog.records[2].getMessage().endswith("requires, as for 3 letters before")
+
+
+def test_a_leaders_message_is_a_detail_of_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+    stage = Stage()
+    for first in (1, 2):
+        stage.bury(first)
+        stage.next_sent().answer(ErrorCode.INVALID_RECORD, f"record {first}\n")
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.endswith("without a dead letter: INVALID_RECORD (record 1?)")
 
 
 # -- again -----------------------------------------------------------------------------------------
