@@ -26,6 +26,7 @@ from broker.apis.produce.api import ProduceApi
 from broker.apis.produce.transactional import TransactionalProduce
 from broker.node.parts import BrokerParts
 from broker.node.settings import token_key
+from broker.node.share_fetching import SHARE_FETCH_KEYS
 from broker.requests.context import Api
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.settings import DEFAULT_FEATURES
@@ -137,6 +138,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
         GroupOffsetsApi(metadata, groups, answers),
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
         DeferredApis(SHARE_STATE_KEYS, partial(share_state_apis, parts)),
+        DeferredApis(SHARE_FETCH_KEYS, partial(parts.share_fetching.apis, answers)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),
         DeferredApis(SASL_KEYS, sasl_apis),
         ApiVersionsApi(

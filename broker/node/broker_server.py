@@ -176,8 +176,14 @@ class BrokerServer:
         leaders."""
         self.parts.transactions.metadata_changed()
         self.parts.shares.metadata_changed()
+        self.parts.dead_letters.metadata_changed()
+        self.parts.share_fetching.metadata_changed()
 
     # --- events ----------------------------------------------------------------------------------
+
+    def connection_closed(self, connection_id: str) -> None:
+        """Close the share session of a client's connection, which has closed."""
+        self.parts.share_fetching.connection_closed(connection_id)
 
     def _log_dir_failed(self, _log_dir: str, _reason: str) -> None:
         """Send a heartbeat with the failed folder, in a later turn of the loop."""
@@ -210,6 +216,7 @@ class BrokerServer:
             parts.fetchers.shutdown()
         parts.groups.shutdown()
         parts.transactions.shutdown()
+        parts.dead_letters.shutdown()
         parts.shares.shutdown()
         parts.replicas.complete_waiting()
 

@@ -30,7 +30,9 @@ from broker.groups.group_coordinator import GroupCoordinator
 from broker.node.consumer_assignors import assignors_of_node
 from broker.node.control.lifecycle import BrokerLifecycle
 from broker.node.control.to_controller import NodeToController, Refuse
+from broker.node.dead_letters import NodeDeadLetters
 from broker.node.settings import cleaner_settings
+from broker.node.share_fetching import NodeShareFetching
 from broker.node.shared_server import SharedServer
 from broker.node.shares import NodeShares
 from broker.node.transactions import NodeTransactions
@@ -64,6 +66,8 @@ class BrokerParts:
     groups: GroupCoordinator
     transactions: NodeTransactions
     shares: NodeShares
+    dead_letters: NodeDeadLetters
+    share_fetching: NodeShareFetching
     verification: AppendVerification
     producer_ids: ProducerIdManager
     forwarding: NodeToController
@@ -114,6 +118,16 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
     topic_creation = AutoTopicCreation(config, forwarding.forward, forwarding.send)
     shares = _shares(shared, requests, replicas, topic_creation)
     groups = _groups(shared, replicas, verification, names, shares)
+    dead_letters = NodeDeadLetters(
+        shared, replicas, forwarding.send, partial(_ask_itself, config, requests)
+    )
+    share_fetching = NodeShareFetching(
+        config,
+        shared.controller,
+        replicas,
+        lambda: shares.persister,
+        lambda: dead_letters.bury,
+    )
     replicas.on_leadership(partial(_leadership_changed, groups, transactions, shares))
     return BrokerParts(
         shared=shared,
@@ -124,6 +138,8 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
         groups=groups,
         transactions=transactions,
         shares=shares,
+        dead_letters=dead_letters,
+        share_fetching=share_fetching,
         verification=verification,
         producer_ids=producer_ids,
         forwarding=forwarding,

@@ -86,6 +86,7 @@ class NodeSockets:
             config,
             self._watch.handle(request_entrance.handle),
             io_pool,
+            on_closed=broker.connection_closed,
             at_once=request_entrance.handle_at_once,
             expect=request_entrance.expect,
             room=self._connections_left,

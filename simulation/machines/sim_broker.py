@@ -170,11 +170,15 @@ class SimBroker:
             self.node.handle(context, frame, reply)
 
     def connection_closed(self, port: int, connection_id: str) -> None:
-        """Pass the end of a connection to the controller port to the controller's probe. For other
-        ports, nothing happens."""
-        controllers = None if self.node is None else self.node.controller_server
-        if port == CONTROLLER_PORT and controllers is not None:
-            controllers.probe.connection_closed(connection_id)
+        """Pass the end of a connection to the controller's probe or to the broker, by its port."""
+        if self.node is None:
+            return
+        controllers, broker = self.node.controller_server, self.node.broker
+        if port == CONTROLLER_PORT:
+            if controllers is not None:
+                controllers.probe.connection_closed(connection_id)
+        elif broker is not None:
+            broker.connection_closed(connection_id)
 
     # --- up ------------------------------------------------------------------------------------
 

@@ -40,8 +40,6 @@ ENTRY_POINTS = (
 
 WITHOUT_SHELL = (
     "broker/groups/share/heartbeat.py",
-    "broker/node/dead_letters.py",
-    "broker/node/metrics/share_fetch_metrics.py",
 )
 """Cores of share groups, which no API of a broker serves yet."""
 

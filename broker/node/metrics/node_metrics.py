@@ -19,6 +19,7 @@ from broker.node.metrics.quorum_metrics import register_quorum_metrics
 from broker.node.metrics.quota_metrics import register_quota_metrics
 from broker.node.metrics.replica_metrics import register_replica_metrics
 from broker.node.metrics.request_metrics import register_request_metrics
+from broker.node.metrics.share_fetch_metrics import register_share_fetch_metrics
 from broker.node.metrics.share_metrics import register_share_metrics
 from broker.node.metrics.socket_metrics import register_socket_metrics
 
@@ -47,6 +48,7 @@ def register_node_metrics(
         register_partition_metrics(metrics, parts.replicas)
         register_group_metrics(metrics, parts.groups)
         register_share_metrics(metrics, parts.shares, node.ports.scheduler.monotonic_ms)
+        register_share_fetch_metrics(metrics, parts.share_fetching, parts.replicas)
         register_lag_metrics(metrics, parts.groups, parts.replicas)
         register_request_metrics(metrics, node.broker.requests, now_s)
     elif node.controller_server is not None:
