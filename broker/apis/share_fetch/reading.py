@@ -109,7 +109,7 @@ class ShareFetch:
     def begin(self, readable: Container[str], pace: Pace) -> Steps[None]:
         """Load the share-partitions of the session; `readable` are the names of the topics that the
         member may read."""
-        topics: dict[str, None] = {}
+        topics: dict[bytes, str] = {}
         for partition in rotated(self._session.partitions, self._request.share_session_epoch):
             if pace.is_full():
                 yield None
@@ -121,27 +121,20 @@ class ShareFetch:
             elif partition.partition not in topic.partitions:
                 self._failures[partition] = Failure(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif self._wants_records:
-                topics[topic.name] = None
+                topics[topic.id] = topic.name
                 self._wanted.append(partition)
         for partition in self._wanted:
             if pace.is_full():
                 yield None
             self._manager.load(self._key(partition), partial(self._load_failed, partition))
-        for name in topics:
-            self._replicas.metrics.topic(name).share_fetched(self._has_failed(name))
+        failed = {partition.topic_id for partition in self._wanted if partition in self._failures}
+        for topic_id, name in topics.items():
+            self._replicas.metrics.topic(name).share_fetched(topic_id in failed)
 
     @property
     def _wants_records(self) -> bool:
         """True if the request has room for records."""
         return self._request.max_records > 0 and self._max_bytes > 0
-
-    def _has_failed(self, topic: str) -> bool:
-        """Return whether a partition of a topic has failed."""
-        image = self._replicas.image.topics.get(topic)
-        return image is not None and any(
-            partition.topic_id == image.id and partition in self._failures
-            for partition in self._wanted
-        )
 
     def _key(self, partition: TopicIdPartition) -> SharePartitionKey:
         """Return the share-partition of a partition for the member's group."""
