@@ -38,9 +38,7 @@ ENTRY_POINTS = (
     "storage/cleaning/cleaner_worker.py",
 )
 
-WITHOUT_SHELL = (
-    "broker/groups/share/heartbeat.py",
-)
+WITHOUT_SHELL = ("broker/groups/share/heartbeat.py",)
 """Cores of share groups, which no API of a broker serves yet."""
 
 
