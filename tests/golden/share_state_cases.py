@@ -49,7 +49,7 @@ class ShareStates:
 
     def answers(self) -> Iterator[tuple[str, Any]]:
         """Yield each answer with its name."""
-        self._prepare()
+        self.prepare()
         yield from self._keys()
         yield from self._before_the_first()
         yield from self._initializations()
@@ -58,7 +58,8 @@ class ShareStates:
         yield from self._odd_requests()
         yield from self._deletions()
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Create the topics, and wait until the coordinator of their states serves."""
         topics = [CreatableTopic(TOPIC, 2, 1), CreatableTopic(OTHER, 1, 1)]
         self._ask(CreateTopicsRequest(topics, 10_000), 7)
         names = [MetadataRequestTopic(bytes(16), name) for name in (TOPIC, OTHER)]
@@ -67,7 +68,7 @@ class ShareStates:
             self._ids = {topic.name: topic.topic_id for topic in found if not topic.error_code}
         while any(self._coordinators(6, self._key_text())):
             self._pause(0.1)
-        while self._summary(0)[0][1][0][1] in NOT_YET:
+        while self.summary(0)[0][1][0][1] in NOT_YET:
             self._pause(0.1)
 
     # --- calls ------------------------------------------------------------------------------------
@@ -99,17 +100,17 @@ class ShareStates:
     def _topics(self, kind: Any, *rows: Any, topic: str = TOPIC) -> list[Any]:
         return [kind(self._ids.get(topic, ABSENT), list(rows))]
 
-    def _initialize(self, state_epoch: int, start: int, partition: int = 0, **topic: str) -> Any:
+    def initialize(self, state_epoch: int, start: int, partition: int = 0, **topic: str) -> Any:
         row = initialization.PartitionData(partition, state_epoch, start)
         topics = self._topics(initialization.InitializeStateData, row, **topic)
         return self._told(initialization.InitializeShareGroupStateRequest(GROUP, topics), 0)
 
-    def _read(self, leader_epoch: int, partition: int = 0, **topic: str) -> Any:
+    def read(self, leader_epoch: int, partition: int = 0, **topic: str) -> Any:
         row = reading.PartitionData(partition, leader_epoch)
         topics = self._topics(reading.ReadStateData, row, **topic)
         return self._told(reading.ReadShareGroupStateRequest(GROUP, topics), 0)
 
-    def _write(
+    def write(
         self,
         *batches: tuple[int, int, int, int],
         state: int = 5,
@@ -126,12 +127,12 @@ class ShareStates:
         topics = self._topics(writing.WriteStateData, row, **topic)
         return self._told(writing.WriteShareGroupStateRequest(GROUP, topics), version)
 
-    def _summary(self, partition: int = 0, version: int = 1, **topic: str) -> Any:
+    def summary(self, partition: int = 0, version: int = 1, **topic: str) -> Any:
         row = summary.PartitionData(partition, 0)
         topics = self._topics(summary.ReadStateSummaryData, row, **topic)
         return self._told(summary.ReadShareGroupStateSummaryRequest(GROUP, topics), version)
 
-    def _delete(self, partition: int = 0, **topic: str) -> Any:
+    def delete(self, partition: int = 0, **topic: str) -> Any:
         topics = self._topics(deletion.DeleteStateData, deletion.PartitionData(partition), **topic)
         return self._told(deletion.DeleteShareGroupStateRequest(GROUP, topics), 0)
 
@@ -163,25 +164,25 @@ class ShareStates:
             yield f"keys v{version}", dict(zip(texts, found, strict=True))
 
     def _before_the_first(self) -> Iterator[tuple[str, Any]]:
-        yield "read before", self._read(0)
-        yield "write before", self._write((10, 11, 2, 1))
-        yield "summary before", self._summary()
-        yield "delete before", self._delete()
+        yield "read before", self.read(0)
+        yield "write before", self.write((10, 11, 2, 1))
+        yield "summary before", self.summary()
+        yield "delete before", self.delete()
 
     def _initializations(self) -> Iterator[tuple[str, Any]]:
-        yield "initialize", self._initialize(4, -1)
-        yield "summary of a new one", self._summary()
-        yield "read of a new one", self._read(0)
-        yield "initialize again", self._initialize(4, 10)
-        yield "initialize earlier", self._initialize(3, 0)
-        yield "initialize later", self._initialize(5, 10)
-        yield "summary of a later one", self._summary()
-        yield "summary v0", self._summary(version=0)
-        yield "initialize a second", self._initialize(5, -1, 1)
-        yield "initialize no partition", self._initialize(5, 0, 2)
-        yield "initialize a negative partition", self._initialize(5, 0, -1)
-        yield "initialize a negative epoch", self._initialize(-1, 0)
-        yield "initialize an absent topic", self._initialize(5, 0, topic="absent")
+        yield "initialize", self.initialize(4, -1)
+        yield "summary of a new one", self.summary()
+        yield "read of a new one", self.read(0)
+        yield "initialize again", self.initialize(4, 10)
+        yield "initialize earlier", self.initialize(3, 0)
+        yield "initialize later", self.initialize(5, 10)
+        yield "summary of a later one", self.summary()
+        yield "summary v0", self.summary(version=0)
+        yield "initialize a second", self.initialize(5, -1, 1)
+        yield "initialize no partition", self.initialize(5, 0, 2)
+        yield "initialize a negative partition", self.initialize(5, 0, -1)
+        yield "initialize a negative epoch", self.initialize(-1, 0)
+        yield "initialize an absent topic", self.initialize(5, 0, topic="absent")
 
     def _writes(self) -> Iterator[tuple[str, Any]]:
         for name, batches, more in (
@@ -197,37 +198,37 @@ class ShareStates:
             ("without batches", [], {"start": 16, "final": 1}),
             ("v0", [(40, 40, 2, 1)], {"start": 16, "version": 0}),
         ):
-            yield f"write, {name}", self._write(*batches, **more)  # type: ignore[arg-type]
-            yield f"write, {name}: read", self._read(0)
-            yield f"write, {name}: summary", self._summary()
-        yield "write, later state epoch", self._write((50, 50, 2, 1), state=6, start=16)
-        yield "write, later state epoch: read", self._read(0)
-        yield "write, earlier state epoch", self._write((51, 51, 2, 1), state=4, start=16)
-        yield "write, negative partition", self._write(partition=-1)
-        yield "write, negative state epoch", self._write(state=-1)
-        yield "write, negative leader epoch", self._write(leader=-1)
-        yield "write, absent topic", self._write(topic="absent")
-        yield "write, second, uninitialized start", self._write((3, 4, 2, 1), partition=1, start=-1)
-        yield "write, second: read", self._read(0, 1)
-        yield "write, second: summary", self._summary(1)
+            yield f"write, {name}", self.write(*batches, **more)  # type: ignore[arg-type]
+            yield f"write, {name}: read", self.read(0)
+            yield f"write, {name}: summary", self.summary()
+        yield "write, later state epoch", self.write((50, 50, 2, 1), state=6, start=16)
+        yield "write, later state epoch: read", self.read(0)
+        yield "write, earlier state epoch", self.write((51, 51, 2, 1), state=4, start=16)
+        yield "write, negative partition", self.write(partition=-1)
+        yield "write, negative state epoch", self.write(state=-1)
+        yield "write, negative leader epoch", self.write(leader=-1)
+        yield "write, absent topic", self.write(topic="absent")
+        yield "write, second, uninitialized start", self.write((3, 4, 2, 1), partition=1, start=-1)
+        yield "write, second: read", self.read(0, 1)
+        yield "write, second: summary", self.summary(1)
 
     def _leaders(self) -> Iterator[tuple[str, Any]]:
-        yield "read as leader 3", self._read(3)
-        yield "summary after leader 3", self._summary()
-        yield "read as leader 2", self._read(2)
-        yield "write as leader 2", self._write((60, 60, 2, 1), leader=2, start=16)
-        yield "write as leader 4", self._write((61, 61, 2, 1), leader=4, start=16)
-        yield "summary after leader 4", self._summary()
-        yield "read as leader 3 again", self._read(3)
-        yield "read as leader -1", self._read(-1)
-        yield "read of a negative partition", self._read(0, -1)
-        yield "read of an absent topic", self._read(0, topic="absent")
-        yield "read of no partition", self._read(0, 2)
-        yield "initialize under leader 4", self._initialize(6, 0)
-        yield "write as leader 3 after it", self._write((1, 1, 2, 1), leader=3, state=6, start=0)
-        yield "summary of it", self._summary()
-        yield "summary of a negative partition", self._summary(-1)
-        yield "summary of an absent topic", self._summary(topic="absent")
+        yield "read as leader 3", self.read(3)
+        yield "summary after leader 3", self.summary()
+        yield "read as leader 2", self.read(2)
+        yield "write as leader 2", self.write((60, 60, 2, 1), leader=2, start=16)
+        yield "write as leader 4", self.write((61, 61, 2, 1), leader=4, start=16)
+        yield "summary after leader 4", self.summary()
+        yield "read as leader 3 again", self.read(3)
+        yield "read as leader -1", self.read(-1)
+        yield "read of a negative partition", self.read(0, -1)
+        yield "read of an absent topic", self.read(0, topic="absent")
+        yield "read of no partition", self.read(0, 2)
+        yield "initialize under leader 4", self.initialize(6, 0)
+        yield "write as leader 3 after it", self.write((1, 1, 2, 1), leader=3, state=6, start=0)
+        yield "summary of it", self.summary()
+        yield "summary of a negative partition", self.summary(-1)
+        yield "summary of an absent topic", self.summary(topic="absent")
 
     def _odd_requests(self) -> Iterator[tuple[str, Any]]:
         first, other, absent = self._ids[TOPIC], self._ids[OTHER], ABSENT
@@ -252,14 +253,14 @@ class ShareStates:
             yield f"initialize, {name}", self._told(request, 0)
 
     def _deletions(self) -> Iterator[tuple[str, Any]]:
-        yield "delete", self._delete()
-        yield "read after it", self._read(9)
-        yield "summary after it", self._summary()
-        yield "delete again", self._delete()
-        yield "initialize after it", self._initialize(1, 0)
-        yield "read of the new one", self._read(0)
-        yield "delete a negative partition", self._delete(-1)
-        yield "delete of an absent topic", self._delete(topic="absent")
+        yield "delete", self.delete()
+        yield "read after it", self.read(9)
+        yield "summary after it", self.summary()
+        yield "delete again", self.delete()
+        yield "initialize after it", self.initialize(1, 0)
+        yield "read of the new one", self.read(0)
+        yield "delete a negative partition", self.delete(-1)
+        yield "delete of an absent topic", self.delete(topic="absent")
 
 
 def _plain(value: Any) -> Any:
