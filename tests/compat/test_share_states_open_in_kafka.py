@@ -13,7 +13,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from tests.clients.wire_client import WireClient
-from tests.compat.test_transactions_open_in_kafka import opened
+from tests.compat.opened_folders import opened
 from tests.golden.share_state_cases import ShareStates
 
 pytestmark = pytest.mark.java

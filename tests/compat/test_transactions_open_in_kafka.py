@@ -7,8 +7,7 @@ other finds, and goes on with. `test_folder_opens_in_kafka.py` has the same of s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,7 @@ from tests.clients.transactional_offsets_conversation import (
     find_transaction_coordinator,
 )
 from tests.clients.wire_client import WireClient
-from tests.tools.apache_kafka import ApacheKafka
-from tests.tools.java_tools import FAST_START
+from tests.compat.opened_folders import opened
 from tests.tools.waiting import wait_until
 
 pytestmark = pytest.mark.java
@@ -96,30 +94,6 @@ def wait_for_groups(client: WireClient, *groups: str) -> None:
         while client.call(request, 9).groups[0].error_code in AGAIN:
             assert time.monotonic() < deadline
             time.sleep(0.02)
-
-
-@contextmanager
-def opened(
-    by: str, folder: Path, factory: Callable[..., Any], killed: bool
-) -> Iterator[WireClient]:
-    if by == "kafka":
-        with ApacheKafka(
-            data_dir=folder, static_voters=True, jvm_options=FAST_START, heap="512m"
-        ) as kafka:
-            with WireClient(kafka.port) as client:
-                yield client
-            if killed:
-                kafka.kill()
-            assert kafka.errors() == []
-        return
-    broker = factory(data_dir=folder)
-    try:
-        with WireClient(broker.port) as client:
-            yield client
-        if killed:
-            broker.kill()
-    finally:
-        broker.close()
 
 
 @pytest.mark.parametrize(
