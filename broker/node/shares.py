@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from broker.share.state.share_log import SharePartitionKey
     from broker.share.state_calls import Coordinator
 
+_SHARE_VERSION = "share.version"
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
@@ -91,7 +92,12 @@ class NodeShares:
                 config.share_coordinator_load_buffer_size,
                 config.share_coordinator_state_topic_compression_codec,
             ),
-            ShareTopic(self._partition_count, self._has_partition, self._delete_before),
+            ShareTopic(
+                self._partition_count,
+                self._has_partition,
+                self._delete_before,
+                self._has_share_groups,
+            ),
             self._replicas.log_manager.sliced,
         )
 
@@ -144,6 +150,10 @@ class NodeShares:
         """Return whether the cluster has a partition of a topic id."""
         topic = self._metadata.image.topics.get_by_id(topic_id)
         return topic is not None and partition in topic.partitions
+
+    def _has_share_groups(self) -> bool:
+        """Return whether the finalized level of `share.version` allows share groups."""
+        return self._metadata.image.features.get(_SHARE_VERSION, 0) > 0
 
     def _delete_before(self, partition: int, offset: int) -> bool:
         """Delete the records of a partition of `__share_group_state` before `offset`. Return

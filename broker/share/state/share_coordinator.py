@@ -57,6 +57,9 @@ class ShareTopic(NamedTuple):
     delete_before: Callable[[int, int], bool]
     """The deletion of records of a partition of `__share_group_state` before an offset. Returns
     whether they are deleted; if not, the next pruning tries again."""
+    has_share_groups: Callable[[], bool] = lambda: True
+    """Whether the cluster has share groups (`share.version` is not 0). Otherwise no timer writes or
+    deletes records."""
 
 
 class ShareCoordinator:
@@ -119,9 +122,10 @@ class ShareCoordinator:
         """Call `action` every `interval_ms`, first after one interval, until `shutdown`."""
 
         def fire() -> None:
-            """Set the timer again and call `action`."""
+            """Set the timer again, and call `action` if the cluster has share groups."""
             self._call_every(name, interval_ms, action)
-            action()
+            if self._topic.has_share_groups():
+                action()
 
         self._timers[name] = self._scheduler.call_later(interval_ms, fire)
 

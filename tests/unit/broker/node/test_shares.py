@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from broker.metrics import Metrics
 from broker.node.metrics.share_metrics import register_share_metrics
 from broker.node.shares import NodeShares
@@ -24,6 +26,12 @@ SETTINGS = {
     "share.coordinator.snapshot.update.records.per.snapshot": "3",
     "share.coordinator.state.topic.prune.interval.ms": "1000",
 }
+
+
+@pytest.fixture(autouse=True)
+def share_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the cluster have share groups."""
+    monkeypatch.setattr(NodeShares, "_has_share_groups", lambda _: True)
 
 
 class ShareNode(Running):
@@ -128,6 +136,18 @@ def test_the_states_of_a_deleted_topic_go() -> None:
     shards = running.shares().coordinator._runtime.active_shards()
     assert [dict(shard.states) for shard in shards] == [{}, {}]
     running.stop()
+
+
+def test_a_stop_answers_the_calls_that_wait() -> None:
+    running = ShareNode("/data", filesystem=MemoryFilesystem(), **SETTINGS)
+    running.create("t")
+    key, errors = running.key(), list[ErrorCode]()
+    running.call("initialize", key, 1, 5)
+    shares = running.shares()
+    shares.persister.read(key, 0, lambda error, _: errors.append(error))
+    running.stop()
+    assert errors == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert not shares.serves(key.text)
 
 
 def test_clients_may_not_produce_to_the_topic() -> None:

@@ -28,11 +28,13 @@ class Node:
         self.log = InMemoryCoordinatorLog()
         self.deleted: list[tuple[int, int]] = []
         self.can_delete = True
+        self.has_share_groups = True
         self.replies: list[tuple[ErrorCode, StateAnswer]] = []
         topic = ShareTopic(
             lambda: PARTITIONS,
             lambda _, index: index < 3,
             self.delete_before,
+            lambda: self.has_share_groups,
         )
         settings = ShareCoordinatorSettings(updates_per_snapshot=2)
         self.coordinator = ShareCoordinator(settings, self.scheduler, self.log, topic)
@@ -124,6 +126,18 @@ def test_no_record_is_deleted_before_all_snapshots_are_committed(node: Node) -> 
     assert node.deleted == []
     node.log.commit(node.partition)
     assert node.deleted == [(node.partition, 3)]
+
+
+def test_without_share_groups_the_log_stays_as_it_is(node: Node) -> None:
+    for _ in range(3):
+        node.write(DONE)
+    node.has_share_groups = False
+    appends = node.log.appends
+    node.scheduler.run_for(900_000)
+    assert (node.deleted, node.log.appends) == ([], appends)
+    node.has_share_groups = True
+    node.scheduler.run_for(300_000)
+    assert node.deleted and node.log.appends > appends
 
 
 def test_a_failed_deletion_is_tried_again(node: Node) -> None:
