@@ -13,6 +13,7 @@ from tests.differential import (
     bodies_of_admin,
     bodies_of_data,
     bodies_of_groups,
+    bodies_of_shares,
     bodies_of_transactions,
     values,
 )
@@ -25,6 +26,7 @@ BODIES = {
     **bodies_of_data.BODIES,
     **bodies_of_groups.BODIES,
     **bodies_of_transactions.BODIES,
+    **bodies_of_shares.BODIES,
     **bodies_of_admin.BODIES,
 }
 DATA = {
@@ -55,8 +57,13 @@ ADMIN = {
     **{"ALTER_USER_SCRAM_CREDENTIALS": 4, "DESCRIBE_USER_SCRAM_CREDENTIALS": 3},
     **{"DESCRIBE_CLIENT_QUOTAS": 1, "ALTER_CLIENT_QUOTAS": 1},
 }
+SHARES = {
+    **{"INITIALIZE_SHARE_GROUP_STATE": 8, "WRITE_SHARE_GROUP_STATE": 20, "CREATE_TOPICS": 2},
+    **{"READ_SHARE_GROUP_STATE": 12, "READ_SHARE_GROUP_STATE_SUMMARY": 8, "METADATA": 2},
+    **{"DELETE_SHARE_GROUP_STATE": 2, "CREATE_PARTITIONS": 1},
+}
 EVERYTHING = dict.fromkeys(BODIES, 1)
-THEMES = (DATA, DATA, GROUPS, GROUPS, TRANSACTIONS, TRANSACTIONS, ADMIN, EVERYTHING)
+THEMES = (DATA, DATA, GROUPS, GROUPS, TRANSACTIONS, TRANSACTIONS, ADMIN, SHARES, EVERYTHING)
 
 
 def random_sequences(

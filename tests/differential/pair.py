@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ottla.testing.broker_process import BrokerProcess
+from protocol.errors import ErrorCode
 from tests.differential.comparison import Difference, differences
 from tests.differential.connection import Outcome, first_readable
 from tests.differential.differences import row_of
@@ -40,6 +41,9 @@ SETTINGS = {
     "log.segment.delete.delay.ms": "1000",
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
     "group.min.session.timeout.ms": "100",
     "group.initial.rebalance.delay.ms": "0",
     "auto.create.topics.enable": "true",
@@ -158,6 +162,25 @@ def warm(pair: Pair) -> None:
             _until_good(side, find)
         for step in steps:
             _until_good(side, step)
+        _until_it_has_share_states(side)
+
+
+def _until_it_has_share_states(side: Side) -> None:
+    key = "~w:AAAAAAAAAAAAAAAAAAAAAQ:0"
+    find = Step("FIND_COORDINATOR", 6, {"key_type": 2, "coordinator_keys": [key]})
+    wait_until(
+        lambda: side.receive(side.send(find)).coordinators[0].error_code == 0, "a share coordinator"
+    )
+    topic = {"topic_id": {"$": "topic_id", "of": "nobody"}, "partitions": [{"partition": 0}]}
+    body = {"group_id": "~w", "topics": [topic]}
+    step = Step("READ_SHARE_GROUP_STATE_SUMMARY", 1, body)
+
+    def is_loaded() -> bool:
+        (result,) = side.receive(side.send(step)).results
+        error: int = result.partitions[0].error_code
+        return error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    wait_until(is_loaded, "a loaded share coordinator")
 
 
 def _until_good(side: Side, step: Step) -> None:
