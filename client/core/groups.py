@@ -1,6 +1,6 @@
-"""Groups as their coordinators describe them, in both protocols, and their committed offsets.
+"""Groups as their coordinators describe them, of each type, and their committed offsets.
 
-Follows KIP-848 (ConsumerGroupDescribe).
+Follows KIP-848 (ConsumerGroupDescribe) and KIP-932 (ShareGroupDescribe).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from client.core.leaders import Partition, by_topic
 from client.core.operation import Answer, Attempts, Steps, check, error_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode
-from protocol.messages import consumer_group_describe
+from protocol.messages import consumer_group_describe, share_group_describe
 from protocol.messages.consumer_group_describe import Assignment, ConsumerGroupDescribeRequest
 from protocol.messages.consumer_protocol import ConsumerProtocolAssignment
 from protocol.messages.describe_groups import (
@@ -34,12 +34,14 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchResponse,
 )
+from protocol.messages.share_group_describe import ShareGroupDescribeRequest
 
 DESCRIBE_GROUPS_VERSION = 5
 CONSUMER_GROUP_DESCRIBE_VERSION = 1
+SHARE_GROUP_DESCRIBE_VERSION = 1
 OFFSET_FETCH_VERSION = 7
 OFFSET_COMMIT_VERSION = 9
-CLASSIC, CONSUMER = "classic", "consumer"
+CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
 DEAD = "Dead"
 """The state in which coordinators describe a group that does not exist."""
 _VERSION = struct.Struct(">h")
@@ -51,8 +53,8 @@ class MemberDescription(NamedTuple):
     """A member of a group, and the partitions assigned to it.
 
     `name` is the client id. `epoch` is the member epoch, `target` the target assignment; both are
-    None in a classic group, which has neither. `protocol` is CLASSIC or CONSUMER, None if the
-    coordinator does not report it.
+    None in a classic group, which has neither, and `target` in a share group, too. `protocol` is
+    CLASSIC or CONSUMER, None if the coordinator does not report it.
     """
 
     name: str
@@ -93,7 +95,8 @@ def described(attempts: Attempts, name: str) -> Steps[GroupDescription]:
     """Ask a group's coordinator for the group and its members; the state is DEAD if there is no
     such group.
 
-    The new protocol is tried first, then the classic one. Raises ErrorAnswer, NoAnswer.
+    The new protocol is tried first, then the classic one, then that of share groups. Raises
+    ErrorAnswer, NoAnswer.
     """
     request = ConsumerGroupDescribeRequest([name])
     answer = yield from at_coordinator(
@@ -106,7 +109,21 @@ def described(attempts: Attempts, name: str) -> Steps[GroupDescription]:
         attempts, name, DescribeGroupsRequest([name]), DESCRIBE_GROUPS_VERSION
     )
     check(error_of(answer), answer.groups[0].error_message)
-    return _classic_group(answer.groups[0], attempts.coordinators[GROUP, name])
+    group = _classic_group(answer.groups[0], attempts.coordinators[GROUP, name])
+    return group if group.state != DEAD else (yield from _described_share(attempts, group))
+
+
+def _described_share(attempts: Attempts, dead: GroupDescription) -> Steps[GroupDescription]:
+    """Ask for the share group with the name of a classic group that does not exist; return `dead`
+    if there is no share group either."""
+    request = ShareGroupDescribeRequest([dead.name])
+    answer = yield from at_coordinator(
+        attempts, dead.name, request, SHARE_GROUP_DESCRIBE_VERSION, optional=True
+    )
+    if answer is None or error_of(answer) in _OTHER_PROTOCOL_ERRORS:
+        return dead
+    check(error_of(answer), answer.groups[0].error_message)
+    return _share_group(answer.groups[0], attempts.coordinators[GROUP, dead.name])
 
 
 def committed(
@@ -219,12 +236,37 @@ def _consumer_group(
     )
 
 
+def _share_group(group: share_group_describe.DescribedGroup, coordinator: int) -> GroupDescription:
+    """Return the group of a ShareGroupDescribe response (KIP-932), with its members sorted."""
+    members = [
+        MemberDescription(
+            member.client_id,
+            member.client_host,
+            _partitions_in(member.assignment),
+            member.member_id,
+            epoch=member.member_epoch,
+        )
+        for member in group.members
+    ]
+    return GroupDescription(
+        group.group_id,
+        group.group_state,
+        sorted(members, key=_in_order),
+        SHARE,
+        group.assignor_name or None,
+        coordinator,
+        group.group_epoch,
+        group.assignment_epoch,
+        protocol_type=SHARE,
+    )
+
+
 def _in_order(member: MemberDescription) -> tuple[str, str, str]:
     """Return the key that sorts members by client id, host and member id."""
     return member.name, member.host, member.member_id
 
 
-def _partitions_in(assignment: Assignment) -> list[Partition]:
+def _partitions_in(assignment: Assignment | share_group_describe.Assignment) -> list[Partition]:
     return [
         (topic.topic_name, index)
         for topic in assignment.topic_partitions

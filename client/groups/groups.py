@@ -1,7 +1,8 @@
 """Groups of a cluster as commands and the console show them: states, members, offsets and lag.
 
-Groups of both protocols, classic and KIP-848, look the same. Owns no connection. Follows Kafka's
-`ConsumerGroupCommand`, KIP-848 (ConsumerGroupDescribe), KIP-1043 (types in ListGroups).
+Groups of all types look the same. Owns no connection. Follows Kafka's `ConsumerGroupCommand` and
+`ShareGroupCommand`, KIP-848 (ConsumerGroupDescribe), KIP-932 (ShareGroupDescribe), KIP-1043 (types
+in ListGroups).
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from typing import NamedTuple
 
 from client.cluster import ClusterClient
 from client.core import groups
-from client.core.groups import GroupDescription
+from client.core.groups import GroupDescription, MemberDescription
 from client.core.leaders import Partition
 from client.core.offsets import LATEST
 from client.core.operation import ErrorAnswer
-from client.groups.committed import committed_offsets, group_refusal_text
+from client.groups.committed import group_refusal_text
+from client.groups.positions import Position, positions
 from client.offsets import list_offsets
 from client.refusals import Refused, why
 from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+_NO_POSITION = Position(None)
 
 
 class GroupSummary(NamedTuple):
@@ -34,7 +38,9 @@ class GroupSummary(NamedTuple):
 class Standing(NamedTuple):
     """A group's offset and lag in a partition, and the member that reads it.
 
-    None: no committed offset, no known end (and so no lag), or no member.
+    None: no committed offset, no known end (and so no lag), or no member. `committed` is the start
+    offset of a share group, whose partitions may have several members: `member` and `host` name the
+    first of `members`.
     """
 
     topic: str
@@ -44,6 +50,7 @@ class Standing(NamedTuple):
     lag: int | None
     member: str | None
     host: str | None
+    members: int = 0
 
 
 def listed(cluster: ClusterClient) -> list[GroupSummary]:
@@ -71,35 +78,41 @@ def by_coordinator(cluster: ClusterClient) -> dict[int, list[GroupSummary]]:
 def described(cluster: ClusterClient, name: str) -> GroupDescription:
     """Ask the coordinator for the state and members of a group, and return them. Raises Refused,
     also if there is no such group."""
-    try:
-        group = cluster.run(groups.described(cluster.attempts(), name))
-    except ErrorAnswer as error:
-        if error.code == ErrorCode.GROUP_ID_NOT_FOUND:
-            raise _no_group(name) from error
-        reason = why(error.code, error.message, f"Describe on group {name}")
-        raise Refused(f"group {name}: {reason}") from error
+    group = described_or_new(cluster, name)
     if group.state == groups.DEAD:
-        raise _no_group(name)
+        raise Refused(f"no group {name} (ottla group list shows all)")
     return group
 
 
-def _no_group(name: str) -> Refused:
-    return Refused(f"no group {name} (ottla group list shows all)")
+def described_or_new(cluster: ClusterClient, name: str) -> GroupDescription:
+    """Return the group as `described` does, or a classic group in the state DEAD if there is no
+    such group: the first commit makes it. Raises Refused for other errors."""
+    try:
+        return cluster.run(groups.described(cluster.attempts(), name))
+    except ErrorAnswer as error:
+        if error.code == ErrorCode.GROUP_ID_NOT_FOUND:
+            return GroupDescription(name, groups.DEAD, [])
+        reason = why(error.code, error.message, f"Describe on group {name}")
+        raise Refused(f"group {name}: {reason}") from error
 
 
 def standings(cluster: ClusterClient, group: GroupDescription) -> list[Standing]:
     """Ask the cluster for the group's offset and lag in each partition that it has committed or
     that is assigned to a member. Return them in the order of partitions. Raises Refused."""
-    committed = committed_offsets(cluster, group.name)
-    readers = {at: member for member in group.members for at in member.partitions}
-    places = sorted({*committed, *readers})
+    positions_by_partition = positions(cluster, group.name, group.type)
+    readers: dict[Partition, list[MemberDescription]] = {}
+    for member in group.members:
+        for at in member.partitions:
+            readers.setdefault(at, []).append(member)
+    places = sorted({*positions_by_partition, *readers})
     last = end_offsets(cluster, places)
     rows = []
     for at in places:
-        committed_offset, end, reader = committed.get(at), last.get(at), readers.get(at)
-        lag = None if committed_offset is None or end is None else max(end - committed_offset, 0)
-        member, host = (None, None) if reader is None else (reader.name, reader.host)
-        rows.append(Standing(*at, committed_offset, end, lag, member, host))
+        position, end = positions_by_partition.get(at, _NO_POSITION), last.get(at)
+        own = readers.get(at, [])
+        name, host = (own[0].name, own[0].host) if own else (None, None)
+        lag = position.lag(end)
+        rows.append(Standing(*at, position.offset, end, lag, name, host, len(own)))
     return rows
 
 

@@ -1,6 +1,6 @@
 """`ottla group list|describe|reset|delete`: options and output.
 
-The command line around `client.groups.groups` and `client.groups.committed`. Moving or deleting a
+The command line around `client.groups.groups` and `client.groups.positions`. Moving or deleting a
 group is only shown, unless --execute is given.
 """
 
@@ -13,19 +13,21 @@ import click
 
 from broker.config.start_error import StartError
 from client.cluster import ClusterClient
-from client.core.groups import GroupDescription, MemberDescription
+from client.core.groups import CLASSIC, SHARE, GroupDescription, MemberDescription
 from client.core.leaders import Partition
-from client.groups.committed import commit_offsets, committed_offsets
+from client.groups.deliveries import AVAILABLE, Delivered, delivered_ranges
 from client.groups.groups import (
     GroupSummary,
     Standing,
     check_is_idle,
     delete,
     described,
+    described_or_new,
     listed,
     standings,
 )
-from client.groups.moving import Moved, planned
+from client.groups.moving import planned
+from client.groups.positions import delete_offsets, offsets_of, positions, set_offsets
 from client.groups.total_lag import TotalLag, total_lag
 from client.places import parse_place
 from client.tables import Cell
@@ -37,7 +39,7 @@ from command.output import Styled, echo, echo_json, note, show
 
 @click.group(cls=CommandGroup)
 def group() -> None:
-    """List, describe, reset and delete consumer groups. Works with Apache Kafka too.
+    """List, describe, reset and delete groups. Works with Apache Kafka too.
 
     \b
     ottla group list
@@ -47,20 +49,32 @@ def group() -> None:
 
 @group.command("list")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the names.")
+@click.option(
+    "-t",
+    "--type",
+    "group_type",
+    type=click.Choice(["classic", "consumer", "share", "streams"], case_sensitive=False),
+    help="List only groups of this type.",
+)
 @with_bootstrap_server
 @with_command_config
 @with_json
 def list_groups(
-    bootstrap_server: str, command_config: str | None, as_json: bool, quiet: bool
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    quiet: bool,
+    group_type: str | None,
 ) -> None:
-    """List consumer groups.
+    """List groups of all types.
 
     \b
     ottla group list
     ottla group list --quiet
+    ottla group list --type share
     """
     with ClusterClient(bootstrap_server, command_config) as cluster:
-        groups = listed(cluster)
+        groups = [row for row in listed(cluster) if group_type in (None, row.type.lower())]
     if quiet and not as_json:
         for group in groups:
             echo(group.group)
@@ -82,6 +96,12 @@ def list_groups(
     is_flag=True,
     help="Show the members and their partitions, in place of the offsets.",
 )
+@click.option(
+    "-d",
+    "--deliveries",
+    is_flag=True,
+    help="Show the deliveries of a share group's records, in place of the offsets.",
+)
 @with_json
 def describe_groups(
     bootstrap_server: str,
@@ -89,29 +109,68 @@ def describe_groups(
     as_json: bool,
     names: tuple[str, ...],
     members: bool,
+    deliveries: bool,
 ) -> None:
     """Show the state of groups, and their committed offsets and lag.
 
     Each partition has a row with the committed offset, the end, the lag, and the member that reads
-    the partition. --json prints the members, too.
+    the partition. In a share group it has the start offset instead, before which all records are
+    finished, and the number of members; --deliveries shows the records after it.
+    --json prints the members, too.
 
     \b
     ottla group describe billing
     ottla group describe billing --members
+    ottla group describe workers --deliveries
     """
     with ClusterClient(bootstrap_server, command_config) as cluster:
         for number, name in enumerate(dict.fromkeys(names)):
             group = described(cluster, name)
             rows = standings(cluster, group)
+            ranges = _deliveries(cluster, group, rows) if deliveries else None
             if as_json:
-                echo_json(_group_as_object(group, rows))
+                echo_json(_group_as_object(group, rows, ranges))
+                continue
+            if number:
+                echo()
+            echo(Styled(group.name), f"  {_heading(group, rows)}")
+            if ranges is not None:
+                _print_deliveries(ranges)
             else:
-                _print_group(group, rows, apart=number > 0, with_members=members)
+                _print_group(group, rows, with_members=members)
 
 
-def _group_as_object(group: GroupDescription, rows: Sequence[Standing]) -> dict[str, object]:
-    """Return the group as JSON shows it."""
+def _deliveries(
+    cluster: ClusterClient, group: GroupDescription, rows: Sequence[Standing]
+) -> list[Delivered]:
+    """Return the deliveries of a share group's records. Raises StartError if the group has another
+    type."""
+    if group.type != SHARE:
+        raise StartError(
+            f"--deliveries: group {group.name} is a {group.type} group, and only a share group "
+            "counts deliveries"
+        )
+    ends = {(row.topic, row.partition): row.end for row in rows if row.end is not None}
+    return delivered_ranges(cluster, group.name, ends)
+
+
+def _print_deliveries(ranges: Sequence[Delivered]) -> None:
+    """Print the table of deliveries, and what the cluster does not report."""
+    show(Delivered._fields, ranges, as_json=False)
+    if any(delivered.state == AVAILABLE for delivered in ranges):
+        note(
+            "deliveries are counted when they end; the cluster does not report which of the "
+            f"{AVAILABLE} records a member has locked now"
+        )
+
+
+def _group_as_object(
+    group: GroupDescription, rows: Sequence[Standing], ranges: Sequence[Delivered] | None
+) -> dict[str, object]:
+    """Return the group as JSON shows it; `ranges` None: without deliveries."""
     lag = _lag(rows)
+    headings, cells = _columns(group, rows)
+    deliveries = None if ranges is None else [delivered._asdict() for delivered in ranges]
     return {
         "group": group.name,
         "type": group.type,
@@ -123,8 +182,23 @@ def _group_as_object(group: GroupDescription, rows: Sequence[Standing]) -> dict[
         "members": [_member_as_object(member) for member in group.members],
         "lag": lag.records,
         "partitions_without_lag": lag.unknown,
-        "partitions": [row._asdict() for row in rows],
+        "partitions": [dict(zip(headings, row, strict=True)) for row in cells],
+        **({} if deliveries is None else {"deliveries": deliveries}),
     }
+
+
+def _columns(
+    group: GroupDescription, rows: Sequence[Standing]
+) -> tuple[Sequence[str], list[Sequence[Cell]]]:
+    """Return the headings and the rows of the table of partitions.
+
+    A share-partition has a start offset and a number of members, other partitions have a committed
+    offset and the member that reads them.
+    """
+    if group.type == SHARE:
+        headings = ("topic", "partition", _offset_word(SHARE), "end", "lag", "members")
+        return headings, [(*row[:5], row.members) for row in rows]
+    return Standing._fields[:-1], [row[:-1] for row in rows]
 
 
 def _member_as_object(member: MemberDescription) -> dict[str, object]:
@@ -149,18 +223,18 @@ def by_topic(partitions: Sequence[Partition]) -> dict[str, list[int]]:
     return numbers_by_topic
 
 
-def _print_group(
-    group: GroupDescription, rows: Sequence[Standing], *, apart: bool, with_members: bool
-) -> None:
-    """Print the heading and a table of members or partitions, after a blank line if `apart`."""
-    if apart:
-        echo()
-    echo(Styled(group.name), f"  {_heading(group, rows)}")
+def _print_group(group: GroupDescription, rows: Sequence[Standing], *, with_members: bool) -> None:
+    """Print a table of members or partitions."""
     if with_members:
         headings = ("member", "host", "epoch", "assignment", "target", "instance", "id")
         show(headings, [_member_row(member) for member in group.members], as_json=False)
     else:
-        show(Standing._fields, rows, as_json=False)
+        show(*_columns(group, rows), as_json=False)
+
+
+def _offset_word(group_type: str) -> str:
+    """Return the heading of a group's offsets, by the type of the group."""
+    return "start" if group_type == SHARE else "committed"
 
 
 def _heading(group: GroupDescription, rows: Sequence[Standing]) -> str:
@@ -224,7 +298,7 @@ def _lag(rows: Sequence[Standing]) -> TotalLag:
 @click.option(
     "--all-topics",
     is_flag=True,
-    help="Reset all partitions for which the group has committed offsets.",
+    help="Reset all partitions for which the group has offsets.",
 )
 @click.option(
     "--execute",
@@ -244,9 +318,10 @@ def reset_group(
     all_topics: bool,
     execute: bool,
 ) -> None:
-    """Set the committed offsets of a group whose members have stopped.
+    """Set the offsets of a group whose members have stopped.
 
-    Shows the new offsets, and sets them only with --execute.
+    Shows the new offsets, and sets them only with --execute. A share group then delivers all
+    records from there on again, also those that were finished.
 
     \b
     PLACE is start, end, an offset, -N for N records before each partition's end,
@@ -260,14 +335,17 @@ def reset_group(
     if bool(chosen) == all_topics:
         raise StartError("name what to move: --topic TOPIC, which may be repeated, or --all-topics")
     with ClusterClient(bootstrap_server, command_config) as cluster:
+        group = described(cluster, name) if all_topics else described_or_new(cluster, name)
         if all_topics:
-            check_is_idle(described(cluster, name))
-        committed = committed_offsets(cluster, name)
-        wanted = list(committed) if all_topics else _chosen_partitions(cluster, chosen)
-        rows = planned(cluster, committed, dict.fromkeys(wanted, place))
+            check_is_idle(group)
+        old_positions = positions(cluster, name, group.type)
+        wanted = list(old_positions) if all_topics else _chosen_partitions(cluster, chosen)
+        rows = planned(cluster, offsets_of(old_positions), dict.fromkeys(wanted, place))
         if execute:
-            commit_offsets(cluster, name, {(row.topic, row.partition): row.new for row in rows})
-    show(Moved._fields, rows, as_json=as_json)
+            new_offsets = {(row.topic, row.partition): row.new for row in rows}
+            set_offsets(cluster, name, group.type, new_offsets)
+    headings = ("topic", "partition", _offset_word(group.type), "new")
+    show(headings, rows, as_json=as_json)
     if not execute:
         note("a dry run: nothing was moved; add --execute to do it")
 
@@ -308,6 +386,15 @@ def _chosen_partitions(
     "names", nargs=-1, required=True, metavar="GROUP...", shell_complete=complete_groups
 )
 @click.option(
+    "-t",
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="TOPIC",
+    help="Delete only the offsets of this topic, and keep the group; may be repeated.",
+    shell_complete=complete_topics,
+)
+@click.option(
     "--execute",
     is_flag=True,
     help="Delete the groups. Without --execute, the command only shows what would be lost.",
@@ -320,25 +407,51 @@ def delete_groups(
     command_config: str | None,
     as_json: bool,
     names: tuple[str, ...],
+    topics: tuple[str, ...],
     execute: bool,
 ) -> None:
-    """Delete groups whose members have stopped, with their committed offsets.
+    """Delete groups whose members have stopped, with their offsets, or only the offsets of a topic.
 
-    Shows the offsets, and deletes the groups only with --execute.
+    Shows the offsets, and deletes them only with --execute.
 
     \b
     ottla group delete billing
     ottla group delete billing --execute
+    ottla group delete billing --topic orders --execute
     """
     with ClusterClient(bootstrap_server, command_config) as cluster:
-        rows = []
+        types_by_group: dict[str, str] = {}
+        rows: list[tuple[str, str, int, int | None]] = []
         for name in dict.fromkeys(names):
-            check_is_idle(described(cluster, name))
-            offsets = committed_offsets(cluster, name)
-            rows += [(name, *at, offset) for at, offset in offsets.items()]
-        for name in dict.fromkeys(names) if execute else ():
-            delete(cluster, name)
-            note(f"group {name} is deleted")
-    show(("group", "topic", "partition", "committed"), rows, as_json=as_json)
+            group = described(cluster, name)
+            check_is_idle(group)
+            types_by_group[name] = group.type
+            old_positions = positions(cluster, name, group.type)
+            _check_has_topics(name, topics, {topic for topic, _ in old_positions})
+            rows += [
+                (name, *at, position.offset)
+                for at, position in old_positions.items()
+                if not topics or at[0] in topics
+            ]
+        for name, group_type in types_by_group.items() if execute else ():
+            if topics:
+                places = [(topic, index) for owner, topic, index, _ in rows if owner == name]
+                delete_offsets(cluster, name, group_type, places)
+                note(f"the offsets of group {name} in {', '.join(topics)} are deleted")
+            else:
+                delete(cluster, name)
+                note(f"group {name} is deleted")
+    word = _offset_word(SHARE if set(types_by_group.values()) == {SHARE} else CLASSIC)
+    show(("group", "topic", "partition", word), rows, as_json=as_json)
     if not execute:
         note("a dry run: nothing was deleted; add --execute to do it")
+
+
+def _check_has_topics(group: str, topics: Sequence[str], topics_with_offsets: set[str]) -> None:
+    """Check that the group has offsets in each of the named topics. Raises StartError."""
+    for topic in topics:
+        if topic not in topics_with_offsets:
+            raise StartError(
+                f"group {group} has no offsets in topic {topic} "
+                f"(ottla group describe {group} shows those that it has)"
+            )

@@ -123,10 +123,10 @@ def test_groups_that_there_are_not(fields: dict[str, Any], said: str) -> None:
 def test_where_a_group_stands() -> None:
     group = GroupDescription("g", "Stable", [MemberDescription("one", "h", [("t", 1), ("t", 2)])])
     assert [tuple(one) for one in standings(cluster_of(), group)] == [
-        ("gone", 0, 1, None, None, None, None),
-        ("t", 0, 4, 10, 6, None, None),
-        ("t", 1, 20, 11, 0, "one", "h"),
-        ("t", 2, None, 12, None, "one", "h"),
+        ("gone", 0, 1, None, None, None, None, 0),
+        ("t", 0, 4, 10, 6, None, None, 0),
+        ("t", 1, 20, 11, 0, "one", "h", 1),
+        ("t", 2, None, 12, None, "one", "h", 1),
     ]
 
 
