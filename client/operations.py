@@ -6,7 +6,7 @@ Owns no connection. Follows KIP-430 (authorized operations in responses).
 from __future__ import annotations
 
 from client.cluster import ClusterClient
-from client.core.groups import CONSUMER
+from client.core.groups import CONSUMER, SHARE
 from ottla.plugins.authorizer import Operation
 from protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -15,6 +15,10 @@ from protocol.messages.consumer_group_describe import (
 from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from protocol.messages.share_group_describe import (
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
 
 Operations = frozenset[Operation]
 
@@ -55,6 +59,10 @@ def operations_on_group(
         describe = ConsumerGroupDescribeRequest([name], include_authorized_operations=True)
         answer = cluster.call_at(coordinator, describe, ConsumerGroupDescribeResponse)
         bits = answer.groups[0].authorized_operations
+    elif group_type == SHARE:
+        share_request = ShareGroupDescribeRequest([name], include_authorized_operations=True)
+        share = cluster.call_at(coordinator, share_request, ShareGroupDescribeResponse)
+        bits = share.groups[0].authorized_operations
     else:
         request = DescribeGroupsRequest([name], include_authorized_operations=True)
         classic = cluster.call_at(coordinator, request, DescribeGroupsResponse)

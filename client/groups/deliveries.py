@@ -16,6 +16,7 @@ from client.cluster import ClusterClient
 from client.core.leaders import Partition
 from client.groups.share_offsets import ShareOffset, share_offsets
 from client.refusals import Refused, why
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.messages.read_share_group_state import (
@@ -27,8 +28,8 @@ from protocol.messages.read_share_group_state import (
     StateBatch,
 )
 
-AVAILABLE = "available"
-_STATES = {0: AVAILABLE, 1: "acquired", 2: "acknowledged", 3: "archiving", 4: "archived"}
+AVAILABLE, ARCHIVING = "available", "archiving"
+_STATES = {0: AVAILABLE, 1: "acquired", 2: "acknowledged", 3: ARCHIVING, 4: "archived"}
 """The states of `RecordState`, by their numbers in the response."""
 _SHARE_COORDINATOR = 2
 _RIGHT = "ClusterAction on the cluster"
@@ -80,6 +81,8 @@ def _states(
     for node_id, keys in _coordinators(cluster, group, partitions_by_key).items():
         partitions = [partitions_by_key[key] for key in keys]
         names_by_id = {offsets[at].topic_id: at[0] for at in partitions}
+        if not cluster.node(node_id).serves(ApiKey.READ_SHARE_GROUP_STATE):
+            raise Refused(f"the deliveries of group {group}: broker {node_id} does not report them")
         request = ReadShareGroupStateRequest(group, _topics(partitions, offsets))
         answer = cluster.settled(request, ReadShareGroupStateResponse, node_id)
         for topic in answer.results:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from client.cluster import ClusterClient, partitions_of
+from client.core.groups import CLASSIC
 from client.core.leaders import Partition
-from client.groups.committed import committed_offsets
 from client.groups.groups import listed
+from client.groups.positions import positions
 from client.live.rates import Sample
 from client.offsets import ends
 from client.refusals import Refused
@@ -39,7 +40,7 @@ def take_sample(
     """Ask the cluster for offsets, log sizes and committed offsets, and return them as a sample
     taken at `at` (seconds of any clock).
 
-    `groups` None: all groups. Raises Refused, StartError.
+    `groups`: names of groups other than share groups; None: all groups. Raises Refused, StartError.
     """
     first, last = ends(cluster, topics, partitions_of(topics))
     leaders = {
@@ -52,18 +53,31 @@ def take_sample(
         for place, by_broker in log_sizes(cluster, topics).items()
         if leaders.get(place) in by_broker
     }
-    names = [group.group for group in listed(cluster)] if groups is None else groups
-    return Sample(
-        at, first, last, sizes, {name: _committed_or_empty(cluster, name) for name in names}
+    types_by_group = (
+        {group.group: group.type for group in listed(cluster)}
+        if groups is None
+        else dict.fromkeys(groups, CLASSIC)
     )
+    read = {name: _read(cluster, name, kind, last) for name, kind in types_by_group.items()}
+    return Sample(at, first, last, sizes, read)
 
 
-def _committed_or_empty(cluster: ClusterClient, group: str) -> dict[Partition, int]:
-    """Return the group's committed offsets.
+def _read(
+    cluster: ClusterClient, group: str, group_type: str, ends: Mapping[Partition, int]
+) -> dict[Partition, int]:
+    """Return the offset to which a group has read each partition. For a share group, this is the
+    end offset without the records that are not finished.
 
     Returns {} if the login may not read them, or the group is gone.
     """
     try:
-        return committed_offsets(cluster, group)
+        positions_by_partition = positions(cluster, group, group_type)
     except Refused:  # this login may list the group but not describe it, or the group is gone
         return {}
+    offsets = {}
+    for at, position in positions_by_partition.items():
+        if position.reported_lag is not None and at in ends:
+            offsets[at] = ends[at] - position.reported_lag
+        elif position.offset is not None:
+            offsets[at] = position.offset
+    return offsets

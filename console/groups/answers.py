@@ -83,9 +83,11 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupPartition:
-    """A partition of a group, with its committed offset and lag.
+    """A partition of a group, with its offset and lag.
 
-    `reader` is the index of its member. `held`: the records of a partition without a commit.
+    `committed` is the start offset of a share group. `readers` are the indexes of its members: at
+    most one, except in a share group. `held`: the records of a partition without a commit.
+    `unread_at`: the offset of the next record, None if there is no lag.
     """
 
     topic: str
@@ -94,11 +96,43 @@ class GroupPartition:
     end: int | None
     lag: int | None
     held: int | None
-    reader: int | None
+    readers: list[int]
     since: str
     late: bool
     since_ms: int | None
+    unread_at: int | None
     unread_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredRange:
+    """Records with the same state; `deliveries` None: no delivery has ended yet."""
+
+    topic: str
+    partition: int
+    first: int
+    last: int
+    state: str
+    deliveries: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShareShown:
+    """The part of a page that only a share group has.
+
+    `ranges`: its records after the start offsets, `more_ranges` the number of ranges left out.
+    `without_ranges`: why the ranges are not known. `delivery_limit`, `lock_ms` and
+    `dead_letter_topic` are configs, None if not known or not set. `troubles`: what holds up the
+    group.
+    """
+
+    ranges: list[DeliveredRange]
+    more_ranges: int
+    without_ranges: str | None
+    delivery_limit: int | None
+    lock_ms: int | None
+    dead_letter_topic: str | None
+    troubles: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +141,8 @@ class GroupShown:
 
     `unserved`: why the page has no members of the group, or nothing but its row of the list.
     `keeps_up` is true if the samples show it, or if the group has read all records. `operations`:
-    those that the login may do on the group, None if the broker does not report them.
+    those that the login may do on the group, None if the broker does not report them. `share` is
+    None if the group is no share group.
     """
 
     group: str
@@ -127,6 +162,7 @@ class GroupShown:
     watched: Watched
     operations: list[str] | None
     unserved: str | None
+    share: ShareShown | None
 
 
 @dataclass(frozen=True, slots=True)

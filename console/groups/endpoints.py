@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from broker.config.start_error import StartError
 from client.cluster import ClusterClient
 from client.core.leaders import Partition
-from client.groups.committed import commit_offsets, committed_offsets
 from client.groups.groups import GroupSummary, by_coordinator, check_is_idle, delete, described
-from client.groups.many import WITHOUT_OFFSETS, member_counts
+from client.groups.many import member_counts
 from client.groups.moving import planned
+from client.groups.positions import offsets_of, positions, set_offsets
 from client.groups.total_lag import TotalLag
 from client.operations import operations_on_cluster
 from client.places import Place, parse_place
@@ -35,7 +35,7 @@ from console.groups.answers import (
 from console.groups.group_page import facts_of, shown
 from console.groups.lag_history import PARTITIONS_MAX, LagHistory
 from console.groups.lag_sampler import LagSampler
-from console.groups.words import since
+from console.groups.words import since, terms_of
 from ottla.plugins.authorizer import Operation
 
 SPARK_POINTS = 60
@@ -109,12 +109,12 @@ def _row(
         protocol=group.protocol,
         coordinator=node_id,
         members=members,
-        lag=None if group.type.lower() in WITHOUT_OFFSETS else lag.records,
+        lag=lag.records,
         partitions_without_lag=lag.unknown,
         uncommitted=WithoutCommit(*history.uncommitted(group.group)),
         spark=history.spark(group.group, SPARK_POINTS),
         since_ms=None if worst is None else worst.since_ms,
-        since=since(worst, now_ms),
+        since=since(worst, now_ms, terms_of(group.type)),
     )
 
 
@@ -179,11 +179,12 @@ def _reset(console: Console, ask: Ask) -> MovedGroup:
     commit them if `execute`."""
     name, wanted, execute = ask.text("group"), _wanted(ask.body), bool(ask.body.get("execute"))
     with console.cluster() as cluster:
-        check_is_idle(described(cluster, name))
-        committed = committed_offsets(cluster, name)
-        rows = planned(cluster, committed, wanted)
+        group = described(cluster, name)
+        check_is_idle(group)
+        rows = planned(cluster, offsets_of(positions(cluster, name, group.type)), wanted)
         if execute:
-            commit_offsets(cluster, name, {(row.topic, row.partition): row.new for row in rows})
+            new_offsets = {(row.topic, row.partition): row.new for row in rows}
+            set_offsets(cluster, name, group.type, new_offsets)
     return MovedGroup(execute, [MovedPartition(*row) for row in rows])
 
 
@@ -212,11 +213,12 @@ def _delete(console: Console, ask: Ask) -> DeletedGroup:
     name = ask.text("group")
     execute = isinstance(ask.body, dict) and bool(ask.body.get("execute"))
     with console.cluster() as cluster:
-        check_is_idle(described(cluster, name))
-        committed = committed_offsets(cluster, name)
+        group = described(cluster, name)
+        check_is_idle(group)
+        offsets = offsets_of(positions(cluster, name, group.type))
         if execute:
             delete(cluster, name)
-    rows = [CommittedPartition(*at, offset) for at, offset in committed.items()]
+    rows = [CommittedPartition(*at, offset) for at, offset in offsets.items()]
     return DeletedGroup(execute, rows)
 
 

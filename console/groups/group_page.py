@@ -9,25 +9,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from client.cluster import ClusterClient
-from client.core.groups import CLASSIC, CONSUMER, GroupDescription, MemberDescription
+from client.core.groups import CLASSIC, CONSUMER, SHARE, GroupDescription, MemberDescription
 from client.core.leaders import Partition
 from client.core.offsets import EARLIEST, LATEST
+from client.groups.deliveries import AVAILABLE
 from client.groups.groups import GroupSummary, Standing, by_coordinator, described, standings
-from client.groups.many import WITHOUT_OFFSETS
+from client.groups.share_details import ShareDetails, share_details
 from client.groups.total_lag import total_lag
 from client.groups.uncommitted import without_commit
 from client.groups.unread import next_record_times
 from client.offsets import list_known_offsets
 from client.operations import operations_on_group
 from client.refusals import Refused
-from console.groups.answers import GroupMember, GroupPartition, GroupShown, Watched, WithoutCommit
+from console.groups.answers import (
+    DeliveredRange,
+    GroupMember,
+    GroupPartition,
+    GroupShown,
+    ShareShown,
+    Watched,
+    WithoutCommit,
+)
 from console.groups.lag_history import Behind
-from console.groups.words import group_words, since
+from console.groups.words import group_words, since, terms_of
 from protocol.messages.metadata import MetadataResponseTopic
 
 UNREAD_MAX = 8
 """The partitions with the most lag, whose next record is fetched for its time."""
-_DESCRIBED_TYPES = ("", CLASSIC, CONSUMER)
+RANGES_MAX = 200
+"""The most ranges of deliveries that the page lists."""
+_DESCRIBED_TYPES = ("", CLASSIC, CONSUMER, SHARE)
 """The types of groups whose members the console asks for. Brokers before 3.8 report no type."""
 
 
@@ -35,16 +46,18 @@ _DESCRIBED_TYPES = ("", CLASSIC, CONSUMER)
 class GroupFacts:
     """The cluster's answers about a group.
 
-    `held` are the records of each partition without a commit, `unread_ms` the times of next
-    records.
+    `held` are the records of each partition without a commit, `unread` the offsets of the next
+    records, `unread_ms` their times. `share` is None if the group is no share group.
     """
 
     group: GroupDescription
     rows: Sequence[Standing]
     held: Mapping[Partition, int]
+    unread: Mapping[Partition, int]
     unread_ms: Mapping[Partition, int]
     operations: Sequence[str] | None
     unserved: str | None
+    share: ShareDetails | None
 
 
 def facts_of(cluster: ClusterClient, name: str, *, with_operations: bool) -> GroupFacts:
@@ -61,7 +74,13 @@ def facts_of(cluster: ClusterClient, name: str, *, with_operations: bool) -> Gro
         group = described(cluster, name)
     rows = _standings(cluster, group, is_optional=unserved is not None)
     topics = _topics(cluster, rows)
-    rows, held = _with_uncommitted(cluster, topics, rows)
+    share = None
+    held: dict[Partition, int] = {}
+    if group.type == SHARE:
+        share = share_details(cluster, group, rows)
+    else:
+        rows, held = _with_uncommitted(cluster, topics, rows)
+    unread = _unread(rows, share)
     operations = None
     if with_operations and unserved is None and group.coordinator is not None:
         operations = operations_on_group(cluster, name, group.type, group.coordinator)
@@ -69,18 +88,17 @@ def facts_of(cluster: ClusterClient, name: str, *, with_operations: bool) -> Gro
         group,
         rows,
         held,
-        _unread(cluster, topics, rows),
+        unread,
+        _times(cluster, topics, rows, unread),
         None if operations is None else sorted(operation.name for operation in operations),
         unserved,
+        share,
     )
 
 
 def unserved_words(group_type: str) -> str:
-    """Return why the page of a group of this type lacks members, and offsets if it has none."""
-    kind = group_type.lower()
-    if kind in WITHOUT_OFFSETS:
-        return f"a {kind} group has no committed offsets, so the console cannot show a lag"
-    return f"the console does not show the members of a {kind} group"
+    """Return why the page of a group of this type lacks members."""
+    return f"the console does not show the members of a {group_type.lower()} group"
 
 
 def _listed(cluster: ClusterClient, name: str) -> tuple[int | None, GroupSummary | None]:
@@ -108,8 +126,6 @@ def _standings(
     `is_optional`: return no rows if the cluster rejects the request, because the group's type may
     have no offsets.
     """
-    if group.type in WITHOUT_OFFSETS:
-        return []
     try:
         return standings(cluster, group)
     except Refused:
@@ -150,14 +166,29 @@ def _with_uncommitted(
     return sorted([*rows, *more], key=_place), held
 
 
-def _unread(
-    cluster: ClusterClient, topics: Mapping[str, MetadataResponseTopic], rows: Sequence[Standing]
+def _unread(rows: Sequence[Standing], share: ShareDetails | None) -> dict[Partition, int]:
+    """Return the offset of the next record of each partition with lag: the committed offset, in a
+    share group that of the first unfinished record, or else the start offset."""
+    unfinished: dict[Partition, int] = {}
+    for delivered in () if share is None else share.ranges:
+        if delivered.state == AVAILABLE:
+            unfinished.setdefault((delivered.topic, delivered.partition), delivered.first)
+    return {
+        _place(row): unfinished.get(_place(row), row.committed)
+        for row in rows
+        if row.lag and row.committed is not None
+    }
+
+
+def _times(
+    cluster: ClusterClient,
+    topics: Mapping[str, MetadataResponseTopic],
+    rows: Sequence[Standing],
+    unread: Mapping[Partition, int],
 ) -> dict[Partition, int]:
     """Return the time of the next record of the partitions with the most lag."""
     late = sorted((row for row in rows if row.lag), key=_most_lag_first)[:UNREAD_MAX]
-    wanted = {
-        (row.topic, row.partition): row.committed for row in late if row.committed is not None
-    }
+    wanted = {_place(row): unread[_place(row)] for row in late if _place(row) in unread}
     return next_record_times(cluster, topics, wanted) if wanted else {}
 
 
@@ -173,10 +204,12 @@ def shown(
     `worst` is the partition that stands for the group.
     """
     group, rows = facts.group, facts.rows
-    readers = {at: index for index, member in enumerate(group.members) for at in member.partitions}
-    committed_or_read = [
-        row for row in rows if row.committed is not None or (row.topic, row.partition) in readers
-    ]
+    terms = terms_of(group.type)
+    readers: dict[Partition, list[int]] = {}
+    for index, member in enumerate(group.members):
+        for at in member.partitions:
+            readers.setdefault(at, []).append(index)
+    committed_or_read = [row for row in rows if row.committed is not None or _place(row) in readers]
     lag = total_lag(row.lag for row in committed_or_read)
     without = [row for row in rows if row.committed is None]
     return GroupShown(
@@ -190,13 +223,28 @@ def shown(
         lag=lag.records,
         partitions_without_lag=lag.unknown,
         uncommitted=WithoutCommit(len(without), sum(facts.held.values())),
-        since=facts.unserved or group_words(rows, worst, facts.unread_ms, now_ms),
+        since=facts.unserved or group_words(rows, worst, facts.unread_ms, now_ms, terms),
         keeps_up=_keeps_up(rows, worst),
         members=[_member(member) for member in group.members],
         partitions=[_partition(row, facts, readers, behind, now_ms) for row in rows],
         watched=watched,
         operations=None if facts.operations is None else list(facts.operations),
         unserved=facts.unserved,
+        share=None if facts.share is None else _share(facts.share),
+    )
+
+
+def _share(details: ShareDetails) -> ShareShown:
+    """Return the part of the page that only a share group has."""
+    ranges = details.ranges
+    return ShareShown(
+        ranges=[DeliveredRange(*delivered) for delivered in ranges[:RANGES_MAX]],
+        more_ranges=max(len(ranges) - RANGES_MAX, 0),
+        without_ranges=details.without_ranges,
+        delivery_limit=None if details.limits is None else details.limits.deliveries,
+        lock_ms=details.lock_ms,
+        dead_letter_topic=details.dead_letter_topic,
+        troubles=list(details.troubles),
     )
 
 
@@ -211,13 +259,14 @@ def _keeps_up(rows: Sequence[Standing], worst: Behind | None) -> bool:
 def _partition(
     row: Standing,
     facts: GroupFacts,
-    readers: Mapping[Partition, int],
+    readers: Mapping[Partition, list[int]],
     behind: Mapping[Partition, Behind],
     now_ms: int,
 ) -> GroupPartition:
     """Return a partition of the page. Its lag is newer than the last sample, so a partition without
     lag is not behind, even if it was in the sample."""
-    at = (row.topic, row.partition)
+    at = _place(row)
+    terms = terms_of(facts.group.type)
     sampled = behind.get(at)
     return GroupPartition(
         topic=row.topic,
@@ -226,10 +275,11 @@ def _partition(
         end=row.end,
         lag=row.lag,
         held=facts.held.get(at),
-        reader=readers.get(at),
-        since="" if sampled is None or row.lag == 0 else since(sampled, now_ms),
+        readers=readers.get(at, []),
+        since="" if sampled is None or row.lag == 0 else since(sampled, now_ms, terms),
         late=bool(row.lag and sampled and sampled.since_ms is not None),
         since_ms=sampled.since_ms if row.lag and sampled else None,
+        unread_at=facts.unread.get(at),
         unread_ms=facts.unread_ms.get(at),
     )
 

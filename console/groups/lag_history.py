@@ -7,12 +7,16 @@ lowest lag have no series. Pure: times are arguments, in ms since the epoch. Nev
 A partition *keeps up* if all records that it had at some sample are read GRACE samples later. It is
 behind since the last sample for which that is true. So a group that stopped and a group that is too
 slow are both behind, and a busy group that always has some lag is not.
+
+The committed offset of a share group is its start offset. Its lag is less than the distance to the
+end, by the finished records in between.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from client.core.leaders import Partition
@@ -61,26 +65,43 @@ class _Series:
     def __init__(self) -> None:
         self.committed = array("q")
         self.ends = array("q")
+        self.finished = array("q")
+        """The finished records after the start offset; empty unless it is a share group's."""
         self.caught_up_ms: int | None = None
         """The newest sample all records of which were read in time."""
         self.first_ms = 0
         self.moved_ms = 0
 
-    def add(self, at_ms: int, committed: int, end: int, times: array[int]) -> None:
-        """Append a sample of the time `at_ms`, with which `times` ends."""
+    def add(
+        self, at_ms: int, committed: int, end: int, times: array[int], lag: int | None = None
+    ) -> None:
+        """Append a sample of the time `at_ms`, with which `times` ends. `lag`: the lag that a share
+        group's coordinator reports."""
+        finished = None if lag is None else max(end - committed - lag, 0)
         if not self.committed:
             self.first_ms = self.moved_ms = at_ms
-        elif committed not in (UNKNOWN, self.last_committed):
+        elif committed not in (UNKNOWN, self.last_committed) or self._has_finished(finished):
             self.moved_ms = at_ms
         _append(self.committed, committed)
         _append(self.ends, end)
+        if finished is not None:
+            _append(self.finished, finished)
+        elif self.finished:
+            self.finished = array("q")
         if committed == UNKNOWN:
+            return
+        if lag == 0:
+            self.caught_up_ms = at_ms
             return
         for back in range(1, min(GRACE + 1, len(self.ends)) + 1):
             then = self.ends[-back]
             if then != UNKNOWN and committed >= then:
                 self.caught_up_ms = times[-back]
                 return
+
+    def _has_finished(self, finished: int | None) -> bool:
+        """Return whether the number of finished records differs from that of the last sample."""
+        return finished is not None and bool(self.finished) and finished != self.finished[-1]
 
     @property
     def last_committed(self) -> int:
@@ -90,10 +111,14 @@ class _Series:
     @property
     def lag(self) -> int | None:
         """The lag at the last sample; None if it is not known."""
-        return _lag(self.committed[-1], self.ends[-1])
+        finished = self.finished[-1] if self.finished else 0
+        return _lag(self.committed[-1], self.ends[-1], finished)
 
     def lags(self) -> Iterator[int | None]:
-        return (_lag(at, end) for at, end in zip(self.committed, self.ends, strict=True))
+        missing = len(self.committed) - len(self.finished)
+        finished = chain(repeat(0, missing), self.finished)
+        samples = zip(self.committed, self.ends, finished, strict=True)
+        return (_lag(at, end, records) for at, end, records in samples)
 
     def behind(self, times: array[int]) -> Behind:
         lag = self.lag
@@ -158,15 +183,20 @@ class LagHistory:
         committed: Committed,
         ends: Ends,
         uncommitted: Mapping[str, Uncommitted] | None = None,
+        reported: Committed | None = None,
     ) -> None:
         """Add a sample of all groups, and forget the groups that are not in it. The lag of a
-        partition that is not in `ends` is not known."""
+        partition that is not in `ends` is not known.
+
+        `reported`: the lags that the coordinators of share groups report.
+        """
         _append(self.times, at_ms)
         names = sorted(committed)[:GROUPS_MAX]
         self._groups = {name: self._groups.get(name) or _Group() for name in names}
         allowed = min(PARTITIONS_MAX, max(SERIES_MAX // max(len(names), 1), 1))
         for name in names:
-            self._add_to(self._groups[name], at_ms, committed[name], ends, allowed)
+            lags = (reported or {}).get(name, {})
+            self._add_to(self._groups[name], at_ms, committed[name], ends, lags, allowed)
             self._groups[name].uncommitted = (uncommitted or {}).get(name, Uncommitted())
 
     @property
@@ -231,9 +261,13 @@ class LagHistory:
         at_ms: int,
         committed: Mapping[Partition, int],
         ends: Ends,
+        reported: Mapping[Partition, int],
         allowed: int,
     ) -> None:
-        lags = {at: _lag(offset, ends.get(at, UNKNOWN)) for at, offset in committed.items()}
+        lags = {
+            at: reported[at] if at in reported else _lag(offset, ends.get(at, UNKNOWN))
+            for at, offset in committed.items()
+        }
         group.add_total(lags)
         chosen = list(lags)
         if len(chosen) > allowed:
@@ -241,7 +275,8 @@ class LagHistory:
             del chosen[allowed:]
         group.partitions = {at: group.partitions.get(at) or _Series() for at in chosen}
         for at, series in group.partitions.items():
-            series.add(at_ms, committed[at], ends.get(at, UNKNOWN), self.times)
+            end = ends.get(at, UNKNOWN)
+            series.add(at_ms, committed[at], end, self.times, reported.get(at))
 
 
 def _append(values: array[int], value: int) -> None:
@@ -250,8 +285,8 @@ def _append(values: array[int], value: int) -> None:
         del values[0]
 
 
-def _lag(committed: int, end: int) -> int | None:
-    return None if UNKNOWN in (committed, end) else max(end - committed, 0)
+def _lag(committed: int, end: int, finished: int = 0) -> int | None:
+    return None if UNKNOWN in (committed, end) else max(end - committed - finished, 0)
 
 
 def _known(value: int) -> int | None:

@@ -21,7 +21,8 @@ from client.cluster import ClusterClient
 from client.core.leaders import Partition
 from client.core.offsets import EARLIEST, LATEST
 from client.groups.groups import by_coordinator
-from client.groups.many import committed_of_many
+from client.groups.many import committed_of_many, share_positions_of_many
+from client.groups.positions import offsets_of
 from client.groups.uncommitted import Uncommitted, held, without_commit
 from client.offsets import list_known_offsets
 from client.refusals import Refused
@@ -106,17 +107,22 @@ class Look(NamedTuple):
     """The answers of a cluster about all groups that this login may see."""
 
     committed: Mapping[str, Mapping[Partition, int]]
-    """The committed offsets of each group."""
+    """The committed offsets of each group, the start offsets of a share group."""
     ends: Mapping[Partition, int]
     """The end offsets of these partitions; those that the leader did not report are left out."""
     uncommitted: Mapping[str, Uncommitted]
     """The partitions without a committed offset, of each group that has such partitions."""
+    reported: Mapping[str, Mapping[Partition, int]]
+    """The lags of share groups, which their coordinators report."""
 
 
 def look_at_groups(cluster: ClusterClient) -> Look:
     """Ask the cluster for the offsets of all groups and their partitions. Raises StartError,
     Refused."""
-    committed = committed_of_many(cluster, by_coordinator(cluster))
+    groups = by_coordinator(cluster)
+    share = share_positions_of_many(cluster, groups)
+    committing = committed_of_many(cluster, groups)
+    committed = committing | {name: offsets_of(own) for name, own in share.items()}
     names = sorted({topic for offsets in committed.values() for topic, _ in offsets})
     topics = {
         topic.name or "": topic
@@ -129,7 +135,7 @@ def look_at_groups(cluster: ClusterClient) -> Look:
     }
     missing = {
         group: places
-        for group, offsets in committed.items()
+        for group, offsets in committing.items()
         if (places := without_commit(offsets, indexes))
     }
     wanted = dict.fromkeys(at for offsets in committed.values() for at in offsets)
@@ -137,7 +143,15 @@ def look_at_groups(cluster: ClusterClient) -> Look:
     ends = _offsets(cluster, topics, [*wanted, *(empty.keys() - wanted.keys())], LATEST)
     starts = _offsets(cluster, topics, empty, EARLIEST)
     uncommitted = {group: held(places, starts, ends) for group, places in missing.items()}
-    return Look(committed, ends, uncommitted)
+    reported = {
+        group: {
+            at: position.reported_lag
+            for at, position in own.items()
+            if position.reported_lag is not None
+        }
+        for group, own in share.items()
+    }
+    return Look(committed, ends, uncommitted, reported)
 
 
 def _offsets(

@@ -6,16 +6,16 @@ The requests to the cluster are those of `ottla topic`. Owns no connection.
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from client.cluster import ClusterClient, partitions_of
 from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, ConfigResource, configs_of
 from client.core.leaders import Partition
 from client.core.offsets import EARLIEST, LATEST
-from client.groups.committed import committed_offsets
-from client.groups.groups import listed
-from client.groups.total_lag import TotalLag, total_lag
+from client.groups.groups import GroupSummary, listed
+from client.groups.positions import Position, positions
+from client.groups.total_lag import total_lag
 from client.offsets import ends, list_known_offsets, list_offsets
 from client.operations import operations_on_topic
 from client.refusals import Refused
@@ -173,34 +173,31 @@ def configs(cluster: ClusterClient, name: str) -> list[TopicConfig]:
 
 
 def readers(cluster: ClusterClient, name: str) -> TopicReaders:
-    """Ask the cluster for the groups that have committed offsets of a topic, and return them, the
-    most lag first. Asks at most GROUPS_MAX groups. Raises Refused."""
+    """Ask the cluster for the groups that have offsets of a topic, and return them, the most lag
+    first. Asks at most GROUPS_MAX groups. Raises Refused."""
     topics = cluster.topics([name])
     wanted = dict.fromkeys(partitions_of(topics), LATEST)
     last = list_offsets(cluster, topics, wanted)
     groups = listed(cluster)
     rows = []
     for group in groups[:GROUPS_MAX]:
-        committed = _committed(cluster, group.group, name)
-        if committed:
-            behind = lag(committed.items(), last)
-            rows.append(TopicReader(group.group, group.state, len(committed), *behind))
+        own = _positions(cluster, group, name)
+        if own:
+            behind = total_lag(position.lag(last.get(at)) for at, position in own.items())
+            rows.append(TopicReader(group.group, group.state, len(own), *behind))
     rows.sort(key=_behind)
     return TopicReaders(rows, max(len(groups) - GROUPS_MAX, 0))
 
 
-def lag(committed: Iterable[tuple[Partition, int]], last: Mapping[Partition, int]) -> TotalLag:
-    """Return the records between committed offsets and ends."""
-    return total_lag(max(last[at] - offset, 0) if at in last else None for at, offset in committed)
-
-
-def _committed(cluster: ClusterClient, group: str, topic: str) -> dict[Partition, int]:
-    """Return the committed offsets of a group in a topic; none if the login may not see them."""
+def _positions(
+    cluster: ClusterClient, group: GroupSummary, topic: str
+) -> dict[Partition, Position]:
+    """Return the offsets of a group in a topic; none if the login may not see them."""
     try:
-        committed = committed_offsets(cluster, group)
+        positions_by_partition = positions(cluster, group.group, group.type)
     except Refused:  # or the group is gone
         return {}
-    return {at: offset for at, offset in committed.items() if at[0] == topic}
+    return {at: position for at, position in positions_by_partition.items() if at[0] == topic}
 
 
 def _behind(reader: TopicReader) -> tuple[int, str]:

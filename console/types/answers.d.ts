@@ -322,6 +322,16 @@ declare namespace Answer {
     rows: CommittedPartition[];
   }
 
+  /** Records with the same state; `deliveries` None: no delivery has ended yet. */
+  interface DeliveredRange {
+    topic: string;
+    partition: number;
+    first: number;
+    last: number;
+    state: string;
+    deliveries: number | null;
+  }
+
   /** The density of an offset index; `share` is its size relative to the segment's. */
   interface Density {
     entries: number;
@@ -463,8 +473,10 @@ declare namespace Answer {
     target: [string, number][] | null;
   }
 
-  /** A partition of a group, with its committed offset and lag. `reader` is the index of its
-   * member. `held`: the records of a partition without a commit. */
+  /** A partition of a group, with its offset and lag. `committed` is the start offset of a share
+   * group. `readers` are the indexes of its members: at most one, except in a share group. `held`:
+   * the records of a partition without a commit. `unread_at`: the offset of the next record, None
+   * if there is no lag. */
   interface GroupPartition {
     topic: string;
     partition: number;
@@ -472,10 +484,11 @@ declare namespace Answer {
     end: number | null;
     lag: number | null;
     held: number | null;
-    reader: number | null;
+    readers: number[];
     since: string;
     late: boolean;
     since_ms: number | null;
+    unread_at: number | null;
     unread_ms: number | null;
   }
 
@@ -500,7 +513,7 @@ declare namespace Answer {
   /** The page of a group. `unserved`: why the page has no members of the group, or nothing but its
    * row of the list. `keeps_up` is true if the samples show it, or if the group has read all
    * records. `operations`: those that the login may do on the group, None if the broker does not
-   * report them. */
+   * report them. `share` is None if the group is no share group. */
   interface GroupShown {
     group: string;
     type: string;
@@ -519,6 +532,7 @@ declare namespace Answer {
     watched: Watched;
     operations: string[] | null;
     unserved: string | null;
+    share: ShareShown | null;
   }
 
   /** A topic with its new number of partitions. */
@@ -1001,6 +1015,20 @@ declare namespace Answer {
     offset: number;
     leader: number;
     consumed: boolean;
+  }
+
+  /** The part of a page that only a share group has. `ranges`: its records after the start offsets,
+   * `more_ranges` the number of ranges left out. `without_ranges`: why the ranges are not known.
+   * `delivery_limit`, `lock_ms` and `dead_letter_topic` are configs, None if not known or not set.
+   * `troubles`: what holds up the group. */
+  interface ShareShown {
+    ranges: DeliveredRange[];
+    more_ranges: number;
+    without_ranges: string | null;
+    delivery_limit: number | null;
+    lock_ms: number | null;
+    dead_letter_topic: string | null;
+    troubles: string[];
   }
 
   /** A producer snapshot: the first of its `count` producers. */

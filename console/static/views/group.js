@@ -7,15 +7,14 @@ import { path, post, useGet } from "../api.js";
 import * as links from "../links.js";
 import {
   AsOf,
-  Badge,
   Button,
   Chart,
   Confirm,
   Empty,
   ErrorLine,
+  Note,
   Page,
   Panel,
-  Table,
   Tile,
   Tiles,
   Waiting,
@@ -29,7 +28,9 @@ import {
 import { State, When } from "./groups.js";
 import { Matrix } from "./group_matrix.js";
 import { Reset } from "./group_reset.js";
-import { chartNote, epochs, lagBelow, memberNames, whyNot } from "./group_words.js";
+import { Partitions } from "./group_partitions.js";
+import { Share } from "./group_share.js";
+import { chartNote, epochs, lagBelow, termsOf, whyNot } from "./group_words.js";
 
 const EVERY_MS = 3000;
 const CHART_MS = 10000;
@@ -52,6 +53,7 @@ export function Group({ params, about }) {
     ${
       data &&
       html`
+        ${data.share?.troubles.map((text) => html`<${Note} kind="warn">${text}.<//>`)}
         <${Figures} data=${data} />
         <${Over} lag=${lag.data} data=${data} />
         ${
@@ -59,6 +61,7 @@ export function Group({ params, about }) {
           html`<${Panel} title="Members and their partitions"><${Matrix} data=${data} /><//>`
         }
         <${Partitions} data=${data} />
+        ${data.share && html`<${Share} share=${data.share} group=${data.group} />`}
       `
     }
     ${dialog === "reset" && html`<${Reset} data=${data} onClose=${close} onDone=${again} />`}
@@ -82,6 +85,7 @@ function Actions({ data, onOpen }) {
 
 /** @param {{ data: Answer.GroupShown }} props */
 function Figures({ data }) {
+  const { unread } = termsOf(data.type);
   const oldest = Math.min(...data.partitions.map((one) => one.unread_ms ?? Infinity));
   return html`<div aria-live="polite">
     <${Tiles}>
@@ -89,10 +93,10 @@ function Figures({ data }) {
           below=${`${data.type}${data.assignor ? `, ${data.assignor}` : ""}`} />
       <${Tile} label="Lag" value=${lagOf(data)} unit="records"
           below=${lagBelow(data)} />
-      <${Tile} label="Oldest unread record" value=${oldest === Infinity ? "–" : ago(oldest)}
+      <${Tile} label=${`Oldest ${unread} record`} value=${oldest === Infinity ? "–" : ago(oldest)}
           below=${
             oldest === Infinity
-              ? "no unread records"
+              ? `no ${unread} records`
               : `written ${time(oldest, { day: false, millis: false })}`
           } />
       <${Tile} label="Members" value=${data.unserved ? "–" : count(data.members.length)}
@@ -136,125 +140,6 @@ function Over({ lag, data }) {
   <//>`;
 }
 
-/** @param {{ data: Answer.GroupShown }} props */
-function Partitions({ data }) {
-  const most = Math.max(1, ...data.partitions.map((one) => one.lag ?? 0));
-  const columns = useMemo(() => columnsOf(data.members, most), [data.members, most]);
-  if (data.unserved && !data.partitions.length) return null;
-  return html`<${Panel} title="Partitions" inside=${false}>
-    <${Table} label="Partitions" rows=${data.partitions} columns=${columns}
-        id=${(row) => `${row.topic} ${row.partition}`} sort="-Lag (records)"
-        empty=${html`<${Empty} title="The group has no committed offsets">
-          Its partitions appear after its first commit.
-        <//>`} />
-  <//>`;
-}
-
-/**
- * @param {Answer.GroupMember[]} members
- * @param {number} most
- * @returns {Column<Answer.GroupPartition>[]}
- */
-function columnsOf(members, most) {
-  const names = memberNames(members);
-  const hasMembers = members.length > 0;
-  return [
-    {
-      name: "Partition",
-      wide: true,
-      value: (row) => `${row.topic}-${row.partition}`,
-      show: (row) =>
-        html`<span class="place">
-        <a href=${links.topic(row.topic)} aria-label="Topic ${row.topic}">${row.topic}</a>
-        <span>-${row.partition}</span>
-      </span>`,
-    },
-    {
-      name: "Lag (records)",
-      number: true,
-      value: (row) => row.lag ?? -1,
-      show: (row) =>
-        html`<span class="lag-cell" title=${offsets(row)}>
-          <span class="lag-bar ${row.late ? "late" : ""}"
-              style=${{ width: `${Math.round(((row.lag ?? 0) / most) * 64)}px` }}></span>
-          <span class=${row.late ? "late" : "quiet"}>${lagText(row)}</span>
-        </span>`,
-    },
-    {
-      name: "Next record",
-      show: (row) =>
-        row.lag
-          ? html`<a class="nowrap"
-                href=${links.record(row.topic, row.partition, row.committed ?? 0)}
-                title="Show the record that the group reads next">
-              offset ${count(row.committed)}
-            </a>`
-          : html`<span class="quiet">–</span>`,
-    },
-    {
-      name: "Next record written",
-      above: 760,
-      value: (row) => row.unread_ms ?? 0,
-      show: (row) =>
-        row.unread_ms
-          ? html`<span class="nowrap" title=${time(row.unread_ms)}>${ago(row.unread_ms)}</span>`
-          : html`<span class="quiet">–</span>`,
-    },
-    {
-      name: "Behind since",
-      above: 760,
-      show: (row) =>
-        html`<span class="since ${row.late ? "late" : "quiet"}">
-          <${When} words=${row.since || (row.lag === 0 ? "has read all records" : "")} />
-        </span>`,
-    },
-    {
-      name: "Committed offset",
-      number: true,
-      above: 1280,
-      value: (row) => row.committed ?? -1,
-      show: (row) => count(row.committed),
-    },
-    {
-      name: "End offset",
-      number: true,
-      above: 1280,
-      value: (row) => row.end ?? -1,
-      show: (row) => count(row.end),
-    },
-    ...(hasMembers ? [memberColumn(members, names)] : []),
-  ];
-}
-
-/** @param {Answer.GroupPartition} row */
-function offsets({ committed, end }) {
-  return `committed offset ${count(committed)}, end offset ${count(end)}`;
-}
-
-/** @param {Answer.GroupPartition} row */
-function lagText(row) {
-  if (row.committed !== null || row.held === null) return count(row.lag);
-  return `no commit, ${plural(row.held, "record")}`;
-}
-
-/**
- * @param {Answer.GroupMember[]} members
- * @param {string[]} names
- * @returns {Column<Answer.GroupPartition>}
- */
-function memberColumn(members, names) {
-  return {
-    name: "Member",
-    wide: true,
-    above: 1280,
-    value: (row) => names[row.reader ?? -1] ?? "",
-    show: (row) =>
-      row.reader === null
-        ? html`<${Badge} plain>unassigned<//>`
-        : html`<span title=${members[row.reader].id}>${names[row.reader]}</span>`,
-  };
-}
-
 /** @param {{ data: Answer.GroupShown, onClose: Call }} props */
 function Delete({ data, onClose }) {
   async function remove() {
@@ -265,8 +150,10 @@ function Delete({ data, onClose }) {
   return html`<${Confirm} title=${`Delete the group ${data.group}`} action="Delete the group" danger
       word=${data.group} onConfirm=${remove} onClose=${onClose}>
     <p>
-      This deletes the group's committed offsets of ${plural(held.length, "partition")}. Consumers
-      that use this group id later start where their <code>auto.offset.reset</code> says.
+      This deletes the group's ${termsOf(data.type).offset}s of ${plural(held.length, "partition")}.
+      Consumers that use this group id later start where
+      ${data.share ? "the group's " : "their "}
+      <code>${data.share ? "share.auto.offset.reset" : "auto.offset.reset"}</code> says.
     </p>
   <//>`;
 }

@@ -4,7 +4,7 @@
 import { html } from "../vendor/preact.js";
 import * as links from "../links.js";
 import { count, plural } from "../parts/index.js";
-import { memberNames } from "./group_words.js";
+import { memberNames, termsOf } from "./group_words.js";
 
 const CELLS_MAX = 6000;
 const LEVELS = [0, 1, 100, 1000, 10000, 100000];
@@ -13,7 +13,7 @@ const LEVELS = [0, 1, 100, 1000, 10000, 100000];
 export function Matrix({ data }) {
   const { members, partitions } = data;
   const names = memberNames(members);
-  const unassigned = partitions.filter((one) => one.reader === null);
+  const unassigned = partitions.filter((one) => one.readers.length === 0);
   /** @type {{ name: string, host: string, id: string, at: number | null, target: any }[]} */
   const rows = members.map((one, at) => ({
     name: names[at],
@@ -23,7 +23,7 @@ export function Matrix({ data }) {
     target: one.target,
   }));
   if (unassigned.length)
-    rows.push({ name: "unassigned", host: "", id: "", at: null, target: null });
+    rows.push({ name: termsOf(data.type).unassigned, host: "", id: "", at: null, target: null });
   const isWide = rows.length * partitions.length > CELLS_MAX || partitions.length > 120;
   return html`<div class="stack">
     ${
@@ -92,7 +92,7 @@ function isFirst(partitions, at) {
  * @param {Answer.GroupPartition} one
  */
 function cell(row, one) {
-  if (one.reader === row.at) return html`<${Cell} one=${one} />`;
+  if (isOf(row, one)) return html`<${Cell} one=${one} />`;
   const isComing = row.target?.some(
     ([topic, partition]) => topic === one.topic && partition === one.partition,
   );
@@ -102,12 +102,22 @@ function cell(row, one) {
     : html`<span class="cell none"></span>`;
 }
 
+/**
+ * Return whether a partition is a row's: assigned to its member, or to no member in the last row.
+ *
+ * @param {{ at: number | null }} row
+ * @param {Answer.GroupPartition} one
+ */
+function isOf(row, one) {
+  return row.at === null ? one.readers.length === 0 : one.readers.includes(row.at);
+}
+
 /** @param {{ one: Answer.GroupPartition }} props */
 function Cell({ one }) {
   const said = `${one.topic}-${one.partition}, lag ${count(one.lag)} records`;
   const link =
-    one.lag && one.committed !== null
-      ? links.record(one.topic, one.partition, one.committed)
+    one.unread_at !== null
+      ? links.record(one.topic, one.partition, one.unread_at)
       : links.messages(one.topic, { partition: one.partition });
   return html`<a class="cell l${level(one.lag)} ${one.late ? "late" : ""}" title=${said}
       aria-label=${said} href=${link}></a>`;
@@ -123,7 +133,7 @@ function Lists({ rows, partitions }) {
     <table class="matrix" aria-label="Members and their partitions">
       <tbody>
         ${rows.map((row) => {
-          const own = partitions.filter((one) => one.reader === row.at);
+          const own = partitions.filter((one) => isOf(row, one));
           return html`<tr key=${row.id}>
             <${MemberHead} row=${row} />
             <td class="quiet nowrap">${plural(own.length, "partition")}</td>

@@ -4,10 +4,12 @@
 import { html, useState } from "../vendor/preact.js";
 import { path, post } from "../api.js";
 import { Button, Check, Dialog, ErrorLine, Field, Note, count, plural } from "../parts/index.js";
+import { capital, termsOf } from "./group_words.js";
 
+/** @type {[string, string | null, string | null][]} */
 const PLACES = [
-  ["start", "Earliest: read all records again", null],
-  ["end", "Latest: skip all unread records", null],
+  ["start", null, null],
+  ["end", null, null],
   ["time", "A time", "datetime-local"],
   ["ago", "A duration before now", "text"],
   ["offset", "An offset", "number"],
@@ -18,7 +20,8 @@ const PLACES = [
 export function Reset({ data, onClose, onDone }) {
   const [place, setPlace] = useState("start");
   const [value, setValue] = useState("");
-  const [off, setOff] = useState(() => notChosenAtFirst(data.partitions));
+  const [off, setOff] = useState(() => notChosenAtFirst(data));
+  const terms = termsOf(data.type);
   const [own, setOwn] = useState({});
   const [plan, setPlan] = useState(null);
   const [error, setError] = useState(null);
@@ -97,17 +100,19 @@ export function Reset({ data, onClose, onDone }) {
     ${done && html`<${Note}>The offsets are reset. Members start there when they join again.<//>`}
     ${
       plan
-        ? html`<${Plan} rows=${plan} isDone=${done} />`
+        ? html`<${Plan} rows=${plan} isDone=${done} type=${data.type} />`
         : html`
             <div class="grid">
               <${Field} label="New position">
                 <select value=${place} onChange=${(event) => setPlace(event.target.value)}>
-                  ${PLACES.map(([key, name]) => html`<option value=${key}>${name}</option>`)}
+                  ${PLACES.map(
+                    ([key, name]) => html`<option value=${key}>${name ?? terms[key]}</option>`,
+                  )}
                 </select>
               <//>
               <${Value} place=${place} value=${value} onInput=${setValue} />
             </div>
-            <${Choice} partitions=${data.partitions} off=${off} onChoose=${choose}
+            <${Choice} partitions=${data.partitions} terms=${terms} off=${off} onChoose=${choose}
                 onAll=${(isOn) => setOff(new Set(isOn ? [] : data.partitions.map(id)))} own=${own}
                 onOwn=${setOwn} />
           `
@@ -117,12 +122,13 @@ export function Reset({ data, onClose, onDone }) {
 
 /**
  * Return the ids of the partitions that are not chosen at first: a reset of them would be their
- * first commit.
+ * first commit. A share group has all of its partitions from the start.
  *
- * @param {Answer.GroupPartition[]} partitions
+ * @param {Answer.GroupShown} data
  */
-function notChosenAtFirst(partitions) {
-  return new Set(partitions.filter((one) => one.committed === null).map(id));
+function notChosenAtFirst({ type, partitions }) {
+  const without = type === "share" ? [] : partitions.filter((one) => one.committed === null);
+  return new Set(without.map(id));
 }
 
 /** @param {{ place: string, value: string, onInput: Call }} props */
@@ -143,11 +149,11 @@ function Value({ place, value, onInput }) {
 
 /**
  * @param {{
- *   partitions: Answer.GroupPartition[], off: any, onChoose: Call, onAll: Call, own: any,
+ *   partitions: Answer.GroupPartition[], terms: any, off: any, onChoose: Call, onAll: Call, own: any,
  *   onOwn: Call,
  * }} props
  */
-function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
+function Choice({ partitions, terms, off, onChoose, onAll, own, onOwn }) {
   return html`<div class="stack">
     <div class="spread">
       <${Check} label=${`All ${plural(partitions.length, "partition")}`} checked=${off.size === 0}
@@ -166,7 +172,7 @@ function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
                   <${Check} label=${`${one.topic}-${one.partition}`} checked=${!off.has(id(one))}
                       onChange=${(isOn) => onChoose(one, isOn)} />
                 </td>
-                <td class="number quiet">committed ${count(one.committed)}</td>
+                <td class="number quiet">${terms.offset} ${count(one.committed)}</td>
                 <td class="right">
                   <input class="own" aria-label=${`Override for ${one.topic}-${one.partition}`}
                       placeholder="same as above" value=${own[id(one)] ?? ""}
@@ -180,17 +186,17 @@ function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
   </div>`;
 }
 
-/** @param {{ rows: Answer.MovedPartition[], isDone: boolean }} props */
-function Plan({ rows, isDone }) {
+/** @param {{ rows: Answer.MovedPartition[], isDone: boolean, type: string }} props */
+function Plan({ rows, isDone, type }) {
   const total = rows.reduce((sum, one) => sum + (one.new - (one.committed ?? one.new)), 0);
   return html`
-    ${!isDone && html`<p>${effect(total)} This is a preview: nothing has changed yet.</p>`}
+    ${!isDone && html`<p>${effect(total, type)} This is a preview: nothing has changed yet.</p>`}
     <div class="table-box choice">
       <table class="data" aria-label="Planned changes">
         <thead>
           <tr>
             <th scope="col">Partition</th>
-            <th class="number" scope="col">Committed offset</th>
+            <th class="number" scope="col">${capital(termsOf(type).offset)}</th>
             <th class="number" scope="col">New offset</th>
             <th class="number" scope="col">Change (records)</th>
           </tr>
@@ -213,8 +219,13 @@ function Plan({ rows, isDone }) {
   `;
 }
 
-/** @param {number} total */
-function effect(total) {
+/**
+ * @param {number} total
+ * @param {string} type
+ */
+function effect(total, type) {
+  if (type === "share")
+    return "The group delivers all records from the new offsets on, also finished ones.";
   if (total === 0) return "No offset changes.";
   return total < 0
     ? `The group reads ${count(-total)} records again.`

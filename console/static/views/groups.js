@@ -5,7 +5,7 @@ import { html } from "../vendor/preact.js";
 import { useAddressState } from "../address.js";
 import { path, useGet } from "../api.js";
 import * as links from "../links.js";
-import { withoutCommit } from "./group_words.js";
+import { termsOf, withoutCommit } from "./group_words.js";
 import {
   AsOf,
   Badge,
@@ -57,7 +57,7 @@ export function Groups() {
     setStart("0");
   }
   return html`<${Page} title="Groups"
-      about="Consumer groups, their lag, and since when they are behind."
+      about="Groups of all types, their lag, and since when they are behind."
       actions=${html`
         <${SearchBox} label="Find a group" value=${word} onInput=${search} />
         <select aria-label="Sort order" value=${sort}
@@ -147,7 +147,7 @@ const COLUMNS = [
     name: "Behind since",
     show: (row) =>
       html`<span class="since ${row.since_ms ? "late" : "quiet"}">
-        <${When} words=${row.since || (hasReadAll(row) ? "has read all records" : "")} />
+        <${When} words=${row.since || (hasReadAll(row) ? termsOf(row.type).hasReadAll : "")} />
       </span>`,
   },
   {
@@ -163,7 +163,7 @@ const COLUMNS = [
     show: (row) =>
       html`<span class="quiet">
         ${row.type}
-        ${row.protocol && row.protocol !== "consumer" ? ` · ${row.protocol}` : ""}
+        ${!["", "consumer", row.type].includes(row.protocol) ? ` · ${row.protocol}` : ""}
       </span>`,
   },
   { name: "Members", number: true, show: (row) => count(row.members) },

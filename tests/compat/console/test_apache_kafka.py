@@ -40,7 +40,7 @@ def kafka() -> Iterator[ApacheKafka]:
 
 def test_each_view_and_each_type_of_group(kafka: ApacheKafka) -> None:
     others = {
-        f"/groups/{SHARE}": "a share group has no committed offsets",
+        f"/groups/{SHARE}": "Records after the start offsets",
         f"/groups/{STREAMS}": "the console does not show the members of a streams group",
         f"/topics/{ORDERS}/producers/0": "No producers",
     }
@@ -53,8 +53,8 @@ def test_each_view_and_each_type_of_group(kafka: ApacheKafka) -> None:
             tab.go(address)
             tab.wait(text)
             assert not tab.is_wider_than_its_window(), address
-        tab.go(f"/groups/{SHARE}")
-        tab.wait("a share group has no committed offsets")
+        tab.go(f"/groups/{STREAMS}")
+        tab.wait("the console does not show the members of a streams group")
         assert tab.page.get_by_role("button", name="Reset offsets…").is_disabled()
         tab.close()
 

@@ -5,7 +5,9 @@ import { html } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
 import { Button, CopyMenu, ErrorLine, Text, Time, Waiting, ago, count } from "../../parts/index.js";
 import { textsToCopy } from "./copying.js";
+import { originOf } from "../dead_letter.js";
 import { Headers } from "./headers.js";
+import { Origin } from "./origin.js";
 import { Part } from "./part.js";
 
 const TOMBSTONE = "null: a tombstone, so compaction deletes the key";
@@ -23,6 +25,7 @@ export function Opened({ topic, record, uncommitted, onAgain }) {
   });
   const { data, error } = useGet(isCut ? place : null);
   const whole = data ?? record;
+  const origin = originOf(whole.headers);
   const file = (part) =>
     path("/api/topics/{}/messages/{}/{}/{}", topic, record.partition, record.offset, part, {
       uncommitted,
@@ -46,6 +49,7 @@ export function Opened({ topic, record, uncommitted, onAgain }) {
       </span>
     </div>
     <${ErrorLine} error=${error} />
+    ${origin && html`<${Origin} of=${origin} />`}
     ${record.match?.around !== undefined && html`<${FirstMatch} match=${record.match} />`}
     ${isCut && !data && !error && html`<${Waiting} what="Reading the whole record" />`}
     <${Part} name="Key" data=${whole.key} decoded=${whole.decoded?.key}

@@ -8,6 +8,7 @@ import pytest
 
 from client.groups.deliveries import Delivered, delivered_ranges, ranges_in
 from client.refusals import Refused
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.read_share_group_state import StateBatch
 from tests.unit.client.groups import share_answers as share
@@ -29,7 +30,10 @@ def cluster_of(**answers: Any) -> ScriptedCluster:
         "FindCoordinatorRequest": share.coordinators(),
         "ReadShareGroupStateRequest": share.stored(BATCHES),
     }
-    return ScriptedCluster([], known | answers, {1: ScriptedNode(), 2: ScriptedNode()})
+    nodes = {1: ScriptedNode(), 2: ScriptedNode()}
+    for node in nodes.values():
+        node.apis = (int(ApiKey.READ_SHARE_GROUP_STATE),)
+    return ScriptedCluster([], known | answers, nodes)
 
 
 def test_ranges_from_the_start_offset_to_the_end() -> None:
@@ -59,6 +63,10 @@ def test_each_coordinator_is_asked_with_the_leader_epoch_that_it_knows() -> None
 
 
 def test_a_partition_that_is_not_initialized_is_left_out_and_a_denial_is_refused() -> None:
+    hidden = cluster_of()
+    hidden.scripted[2].apis = ()
+    with pytest.raises(Refused, match="broker 2 does not report them"):
+        delivered_ranges(hidden, "g", ENDS)
     answer = share.stored([], error_code=ErrorCode.INVALID_REQUEST)
     assert delivered_ranges(cluster_of(ReadShareGroupStateRequest=answer), "g", ENDS) == []
     denied = share.stored([], error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)

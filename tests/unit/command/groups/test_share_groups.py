@@ -18,7 +18,8 @@ from tests.unit.command.run_ottla import Ottla, ottla_on
 @pytest.fixture
 def cluster() -> ScriptedCluster:
     nodes = {1: ScriptedNode(), 2: ScriptedNode()}
-    nodes[2].apis = (int(ApiKey.SHARE_GROUP_DESCRIBE),)
+    nodes[2].apis = (int(ApiKey.SHARE_GROUP_DESCRIBE), int(ApiKey.READ_SHARE_GROUP_STATE))
+    nodes[1].apis = nodes[2].apis
     answers = share.share_cluster((0, 4, 3), (1, -1, -1))
     answers |= {"ListOffsetsRequest": offsets_of, "FindCoordinatorRequest": share.coordinators()}
     answers["ReadShareGroupStateRequest"] = share.stored([StateBatch(5, 6, 0, 3)], start=4)

@@ -28,8 +28,8 @@ def cluster_of(**answers: Any) -> ScriptedCluster:
 
 def test_one_look_asks_each_broker_once() -> None:
     cluster = cluster_of()
-    committed, ends, uncommitted = look_at_groups(cluster)
-    assert uncommitted == {}
+    committed, ends, uncommitted, reported = look_at_groups(cluster)
+    assert uncommitted == {} and reported == {}
     assert committed == {"g": {("t", 0): 4, ("t", 1): 11, ("gone", 0): 1}}
     assert ends == {("t", 0): 10, ("t", 1): 11}
     kinds = [type(one).__name__ for _, one in cluster.asked]
@@ -39,7 +39,7 @@ def test_one_look_asks_each_broker_once() -> None:
 
 def test_records_of_partitions_without_a_commit_count_apart() -> None:
     cluster = cluster_of(OffsetFetchRequest=answers_of.committed({"t": {0: 4}}))
-    _, ends, uncommitted = look_at_groups(cluster)
+    _, ends, uncommitted, _ = look_at_groups(cluster)
     assert ends == {("t", 0): 10, ("t", 1): 11}
     assert uncommitted == {"g": (1, 7)}
 
@@ -51,7 +51,7 @@ def test_a_partition_whose_leader_refuses_has_no_end() -> None:
 
 def test_no_groups_ask_for_no_offsets() -> None:
     cluster = cluster_of(ListGroupsRequest=ListGroupsResponse())
-    assert look_at_groups(cluster) == ({}, {}, {})
+    assert look_at_groups(cluster) == ({}, {}, {}, {})
     assert cluster.asked_for("ListOffsetsRequest") == []
 
 

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  capital,
   chartNote,
+  deliveriesOf,
   epochs,
   lagBelow,
   memberNames,
+  offsetsOf,
+  termsOf,
   whyNot,
   withoutCommit,
 } from "../../../../console/static/views/group_words.js";
@@ -80,4 +84,23 @@ test("only a group with an epoch has its text", () => {
   assert.equal(epochs(group({ type: "classic", epoch: null })), "a classic group has no epoch");
   assert.equal(epochs(group({ epoch: 5, target_epoch: 5 })), "group epoch 5");
   assert.equal(epochs(group({ epoch: 6, target_epoch: 5 })), "group epoch 6, target assignment 5");
+});
+
+test("a share group finishes records and has start offsets", () => {
+  assert.equal(capital(termsOf("share").offset), "Start offset");
+  assert.equal(termsOf("classic").offset, termsOf("consumer").offset);
+  assert.equal(
+    lagBelow(group({ type: "share", keeps_up: true, uncommitted: NO_COMMIT })),
+    "has finished all records",
+  );
+  assert.equal(lagBelow(group({ type: "share", lag: null })), "has finished no records yet");
+  assert.match(chartNote(group({ type: "share" })), /finished records/);
+});
+
+test("a range of offsets and its deliveries", () => {
+  assert.equal(offsetsOf({ first: 5, last: 5 }), "5");
+  assert.equal(offsetsOf({ first: 5, last: 1700 }), "5–1,700");
+  assert.equal(deliveriesOf({ deliveries: null }, 5), "–");
+  assert.equal(deliveriesOf({ deliveries: 3 }, 5), "3 of 5");
+  assert.equal(deliveriesOf({ deliveries: 3 }, null), "3");
 });

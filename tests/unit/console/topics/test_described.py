@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from client.refusals import Refused
-from console.topics.described import configs, described, lag, readers, row
+from console.topics.described import configs, described, readers, row
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
@@ -110,9 +110,3 @@ def test_its_readers_those_furthest_behind_first() -> None:
         ("slow", 6, "Empty"),
         ("quick", 0, "Empty"),
     ]
-
-
-def test_lag_of_what_is_known() -> None:
-    assert lag([(("t", 0), 4), (("t", 1), 4)], {("t", 0): 10}) == (6, 1)
-    assert lag([(("t", 1), 4)], {("t", 0): 10}) == (None, 1)
-    assert lag([(("t", 0), 12)], {("t", 0): 10}) == (0, 0)

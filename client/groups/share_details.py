@@ -1,0 +1,75 @@
+"""The details of a share group that its description lacks: deliveries, limits, dead letter topic.
+
+Each is left out if the login lacks the right, with the reason. Owns no connection. Follows KIP-932
+and KIP-1191 (dead letters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from client.cluster import ClusterClient
+from client.configs.settings import GROUP, ConfigResource, configs_of
+from client.core.groups import GroupDescription
+from client.groups.deliveries import Delivered, delivered_ranges
+from client.groups.groups import Standing
+from client.groups.troubles import ShareLimits, troubles
+from client.refusals import Refused
+
+_DELIVERY_LIMIT = "share.delivery.count.limit"
+_LOCKS = "share.partition.max.record.locks"
+_LOCK_MS = "share.record.lock.duration.ms"
+_DEAD_LETTERS = "errors.deadletterqueue.topic.name"
+_KEYS = (_DELIVERY_LIMIT, _LOCKS, _LOCK_MS, _DEAD_LETTERS)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareDetails:
+    """A share group's deliveries and configs.
+
+    `without_ranges`: why the deliveries are not known, None if they are. `lock_ms`: the time after
+    which the lock of a record expires. `dead_letter_topic` is None if the group has none.
+    """
+
+    ranges: Sequence[Delivered]
+    without_ranges: str | None
+    limits: ShareLimits | None
+    lock_ms: int | None
+    dead_letter_topic: str | None
+    troubles: Sequence[str]
+
+
+def share_details(
+    cluster: ClusterClient, group: GroupDescription, rows: Sequence[Standing]
+) -> ShareDetails:
+    """Ask the cluster for the details of a share group, and return them. Raises StartError."""
+    ends = {(row.topic, row.partition): row.end for row in rows if row.end is not None}
+    ranges: list[Delivered] = []
+    reason = None
+    try:
+        ranges = delivered_ranges(cluster, group.name, ends)
+    except Refused as error:
+        reason = str(error)
+    values = _configs(cluster, group.name)
+    limits = None
+    if _DELIVERY_LIMIT in values and _LOCKS in values:
+        limits = ShareLimits(int(values[_DELIVERY_LIMIT]), int(values[_LOCKS]))
+    return ShareDetails(
+        ranges,
+        reason,
+        limits,
+        int(values[_LOCK_MS]) if _LOCK_MS in values else None,
+        values.get(_DEAD_LETTERS) or None,
+        troubles(group, rows, ranges, limits or ShareLimits()),
+    )
+
+
+def _configs(cluster: ClusterClient, group: str) -> dict[str, str]:
+    """Ask for the group's configs, and return those that have a value; none if the cluster rejects
+    the request."""
+    try:
+        configs = configs_of(cluster, ConfigResource(GROUP, group), _KEYS)
+    except Refused:
+        return {}
+    return {config.name: config.value for config in configs if config.value is not None}
