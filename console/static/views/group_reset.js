@@ -149,8 +149,8 @@ function Value({ place, value, onInput }) {
 
 /**
  * @param {{
- *   partitions: Answer.GroupPartition[], terms: any, off: any, onChoose: Call, onAll: Call, own: any,
- *   onOwn: Call,
+ *   partitions: Answer.GroupPartition[], terms: any, off: any, onChoose: Call, onAll: Call,
+ *   own: any, onOwn: Call,
  * }} props
  */
 function Choice({ partitions, terms, off, onChoose, onAll, own, onOwn }) {

@@ -29,8 +29,8 @@ export function Share({ share, group }) {
       html`<p class="quiet">
         ${share.more_ranges > 0 && `${plural(share.more_ranges, "further range")} not shown. `}
         A delivery counts when it ends: by an acknowledgement, or when the lock of the record
-        expires${share.lock_ms ? ` after ${count(share.lock_ms / 1000)} s` : ""}. The cluster does not
-        report which of the available records a member has locked now.
+        expires${share.lock_ms ? ` after ${count(share.lock_ms / 1000)} s` : ""}. The cluster does
+        not report which of the available records a member has locked now.
       </p>`
     }
   `;

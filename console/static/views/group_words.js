@@ -8,8 +8,8 @@ import { count, plural } from "../parts/words.js";
  * The words for the offsets of a group and for its progress, by the type of the group.
  *
  * @type {Record<string, {
- *   offset: string, next: string, nextWritten: string, unread: string, hasReadAll: string, noOffsets: string,
- *   noCommit: string, start: string, end: string, unassigned: string,
+ *   offset: string, next: string, nextWritten: string, unread: string, hasReadAll: string,
+ *   noOffsets: string, noCommit: string, start: string, end: string, unassigned: string,
  * }>}
  */
 const TERMS = {
