@@ -112,6 +112,8 @@ def standings(cluster: ClusterClient, group: GroupDescription) -> list[Standing]
         own = readers.get(at, [])
         name, host = (own[0].name, own[0].host) if own else (None, None)
         lag = position.lag(end)
+        if lag is None and end == 0 and group.type == groups.SHARE:
+            lag = 0  # a share group has no start offset in a partition without records
         rows.append(Standing(*at, position.offset, end, lag, name, host, len(own)))
     return rows
 

@@ -21,6 +21,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/differences",
         "docs/compatibility",
         "docs/groups",
+        "docs/queues",
         "docs/performance",
     ),
     "How it works": (

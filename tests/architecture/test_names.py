@@ -106,6 +106,7 @@ DOCUMENTS = (
     "docs/operations.md",
     "docs/performance.md",
     "docs/pipeline.md",
+    "docs/queues.md",
     "docs/security.md",
     "docs/walks.md",
 )

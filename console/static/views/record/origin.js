@@ -13,7 +13,7 @@ export function Origin({ of }) {
     <a href=${links.record(topic, partition, offset)}>
       <${Text} value=${topic} />-${partition}, offset ${count(offset)}</a>${
         group !== null &&
-        html`, which the share group
+        html`, which the share group${" "}
           <a href=${links.group(group)}><${Text} value=${group} /></a> gave up`
       }${deliveries !== null && html` after delivery <${Text} value=${deliveries} />`}${
         reason !== null && html`: <${Text} value=${reason} />`
