@@ -450,9 +450,16 @@ def restart_node(context: click.Context, node_id: int, folder: str | None, as_js
 )
 @with_bootstrap_server
 @click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
+@click.option("--groups", "with_groups", is_flag=True, help="Show share groups that are held up.")
 @click.option("--json", "as_json", is_flag=True, help="Print the health as one line of JSON.")
 @with_command_config
-def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: str | None) -> None:
+def status(
+    bootstrap_server: str,
+    watch: bool,
+    with_groups: bool,
+    as_json: bool,
+    command_config: str | None,
+) -> None:
     """Show a cluster's health, as one of its nodes sees it.
 
     \b
@@ -463,7 +470,7 @@ def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: st
       under-replicated  fewer replicas in sync than the partition has
 
     The exit code is 0 if the cluster is healthy, 1 if it is degraded, 2 if no broker answered.
-    Works with Apache Kafka too.
+    Share groups (--groups) do not change it. Works with Apache Kafka too.
 
     \b
     ottla status
@@ -471,7 +478,13 @@ def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: st
     """
     from command.status_command import run_status
 
-    code = run_status(bootstrap_server, watch=watch, as_json=as_json, command_config=command_config)
+    code = run_status(
+        bootstrap_server,
+        watch=watch,
+        as_json=as_json,
+        command_config=command_config,
+        with_groups=with_groups,
+    )
     raise click.exceptions.Exit(code)
 
 

@@ -53,24 +53,28 @@ class Standing(NamedTuple):
     members: int = 0
 
 
-def listed(cluster: ClusterClient) -> list[GroupSummary]:
-    """Ask every broker for the groups that it coordinates, and return all of them, sorted. Raises
-    Refused."""
-    return sorted(row for rows in by_coordinator(cluster).values() for row in rows)
+def listed(cluster: ClusterClient, group_type: str | None = None) -> list[GroupSummary]:
+    """Ask every broker for the groups that it coordinates, and return those of a type, sorted; None
+    stands for all types. Raises Refused."""
+    return sorted(row for rows in by_coordinator(cluster, group_type).values() for row in rows)
 
 
-def by_coordinator(cluster: ClusterClient) -> dict[int, list[GroupSummary]]:
-    """Ask every broker for the groups that it coordinates, and return them by broker id. Raises
-    Refused."""
+def by_coordinator(
+    cluster: ClusterClient, group_type: str | None = None
+) -> dict[int, list[GroupSummary]]:
+    """Ask every broker for the groups that it coordinates, and return those of a type by broker id;
+    None stands for all types. Raises Refused."""
+    types = [] if group_type is None else [group_type]
     cluster.metadata([])
     rows_by_broker = {}
     for node_id in cluster.broker_ids:
-        answer = cluster.settled(ListGroupsRequest(), ListGroupsResponse, node_id)
+        answer = cluster.settled(ListGroupsRequest(types_filter=types), ListGroupsResponse, node_id)
         if answer.error_code:
             raise Refused(why(answer.error_code, None, "Describe on the cluster"))
         rows_by_broker[node_id] = [
             GroupSummary(group.group_id, group.group_state, group.group_type, group.protocol_type)
             for group in answer.groups
+            if group_type in (None, group.group_type.lower())  # before v5, brokers do not filter
         ]
     return rows_by_broker
 

@@ -74,7 +74,7 @@ def list_groups(
     ottla group list --type share
     """
     with ClusterClient(bootstrap_server, command_config) as cluster:
-        groups = [row for row in listed(cluster) if group_type in (None, row.type.lower())]
+        groups = listed(cluster, group_type)
     if quiet and not as_json:
         for group in groups:
             echo(group.group)

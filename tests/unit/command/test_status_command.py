@@ -6,13 +6,18 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from broker.config.start_error import StartError
 from broker.security.client_guard import ClientGuard
+from client import cluster
 from client.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
+from client.groups import held_up
+from client.groups.held_up_report import HeldUp, ShareGroups
+from client.refusals import Refused
 from command import status_command
 from command.cli import run_cli
 
@@ -127,3 +132,27 @@ def test_the_environment_says_where_the_cluster_is(
     monkeypatch.setenv("OTTLA_COMMAND_CONFIG", "/not/there")
     assert run_cli(["status"]) == 2
     assert capsys.readouterr().err == "ottla: /not/there: No such file or directory\n"
+
+
+def test_share_groups_stand_beside_the_health(
+    answered: Callable[[Any], list[tuple[str, int]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answered(status(fenced=False))
+    outcome: Any = ShareGroups(1, 1, [HeldUp("g", "no members")])
+
+    def groups(_: object) -> ShareGroups:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(cluster, "ClusterClient", lambda *_: nullcontext())
+    monkeypatch.setattr(held_up, "share_groups", groups)
+    assert run_cli(["status", "--groups"]) == 0
+    assert "1 share group, 1 held up\n  g: no members\n" in capsys.readouterr().out
+    assert run_cli(["status", "--groups", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["share_groups"]["held_up"][0]["group"] == "g"
+    outcome = Refused("no right")
+    assert run_cli(["status", "--groups"]) == 0
+    assert "share groups: not known (no right)" in capsys.readouterr().out

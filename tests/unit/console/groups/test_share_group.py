@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,9 +35,19 @@ APIS = (
 AT = ("t", 0)
 
 
-def configs(**values: str) -> DescribeConfigsResponse:
-    found = [DescribeConfigsResourceResult(name, value) for name, value in values.items()]
-    return DescribeConfigsResponse(results=[DescribeConfigsResult(0, None, 32, "g", found)])
+def configs(**values: str) -> Callable[[Any], DescribeConfigsResponse]:
+    """Answer DescribeConfigs: each resource has these values."""
+
+    def answer(request: Any) -> DescribeConfigsResponse:
+        found = [DescribeConfigsResourceResult(name, value) for name, value in values.items()]
+        return DescribeConfigsResponse(
+            results=[
+                DescribeConfigsResult(0, None, one.resource_type, one.resource_name, found)
+                for one in request.resources
+            ]
+        )
+
+    return answer
 
 
 def cluster_of(**answers: Any) -> ScriptedCluster:
@@ -46,7 +57,7 @@ def cluster_of(**answers: Any) -> ScriptedCluster:
     members = [share.member("a", 0), share.member("b", 0)]
     known = share.share_cluster((0, 4, 3), (1, -1, -1), state="Stable", members=members)
     listed = known["ListGroupsRequest"]
-    cluster = ScriptedCluster([topic_of("t", [1, 2])], {}, nodes)
+    cluster = ScriptedCluster([topic_of("t", [1, 2]), topic_of("dlq.g")], {}, nodes)
     cluster.answers = {
         **known,
         "ListGroupsRequest": lambda _: (
