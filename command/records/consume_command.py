@@ -107,6 +107,12 @@ Commits = Callable[[Mapping[Partition, int]], None]
     help="Commit the offsets after the printed records for --group.",
 )
 @click.option(
+    "--share-group",
+    metavar="NAME",
+    help="Join this share group, and accept each record after it is printed.",
+    shell_complete=complete_groups,
+)
+@click.option(
     "--uncommitted",
     is_flag=True,
     help="Print records of transactions that are open or were aborted, too.",
@@ -126,6 +132,7 @@ def consume(  # one argument an option
     chosen: tuple[int, ...],
     group: str | None,
     commit: bool,
+    share_group: str | None,
     uncommitted: bool,
     **view_options: object,
 ) -> None:
@@ -138,13 +145,18 @@ def consume(  # one argument an option
       ottla consume orders --from @2h --grep 'status":"failed' --json
       ottla consume orders --follow --from end
 
-    The command joins no group, and commits nothing without --commit.
+    The command joins no group, and commits nothing without --commit. With --share-group NAME, it is
+    a worker: it prints the records that this share group gives it, accepts each after it is
+    written, and ends if none comes for five seconds.
     """
-    now_ms = time.time_ns() // 1_000_000
-    start = parse_place(begin, now_ms, "--from")
-    stop = None if until is None else parse_place(until, now_ms, "--to")
-    _check_options(start, stop, follow=follow, commit=commit, group=group)
     view = _view(as_json=as_json, view_options=view_options)
+    if share_group is not None:
+        _check_share_options(begin, until, chosen, group, commit, uncommitted, view)
+        with ClusterClient(bootstrap_server, command_config) as cluster:
+            _print_share_group(cluster, share_group, topics, view, count, follow=follow)
+        return
+    start, stop = _begin_and_end(begin, until)
+    _check_options(start, stop, follow=follow, commit=commit, group=group)
     level = READ_UNCOMMITTED if uncommitted else READ_COMMITTED
     with ClusterClient(bootstrap_server, command_config) as cluster:
         topics_by_name = cluster.led_topics(topics)
@@ -152,11 +164,7 @@ def consume(  # one argument an option
         positions = _positions(cluster, topics_by_name, wanted, (start, stop), level)
         if group is not None:
             _begin_at_group(cluster, group, positions)
-        if follow:
-            for position in positions.values():
-                position.follow()
-        followed = Follow(note, new_partitions=not chosen) if follow else None
-        reader = Reader(cluster, positions, level, follow=followed)
+        reader = _reader(cluster, positions, level, follow=follow, all_partitions=not chosen)
         printed, code = _Printed(reader), 0
         if group is None or not commit:
             printed.print_all(view, count)
@@ -171,6 +179,31 @@ def consume(  # one argument an option
         raise click.exceptions.Exit(code)
 
 
+def _reader(
+    cluster: ClusterClient,
+    positions: dict[Partition, ReadPosition],
+    level: int,
+    *,
+    follow: bool,
+    all_partitions: bool,
+) -> Reader:
+    """Return the reader of the records. With `follow` it has no end; with `all_partitions` it then
+    also reads partitions that are added."""
+    if not follow:
+        return Reader(cluster, positions, level)
+    for position in positions.values():
+        position.follow()
+    followed = Follow(note, new_partitions=all_partitions)
+    return Reader(cluster, positions, level, follow=followed)
+
+
+def _begin_and_end(begin: str, until: str | None) -> tuple[Place, Place | None]:
+    """Return the places at which to begin and to stop. Raises StartError."""
+    now_ms = time.time_ns() // 1_000_000
+    start = parse_place(begin, now_ms, "--from")
+    return start, None if until is None else parse_place(until, now_ms, "--to")
+
+
 def _check_options(
     start: Place, stop: Place | None, *, follow: bool, commit: bool, group: str | None
 ) -> None:
@@ -181,6 +214,52 @@ def _check_options(
         raise StartError("--commit needs the --group that is moved")
     if stop is not None and stop.kind == LAST and start == END:
         raise StartError("--from end is behind --to")
+
+
+def _check_share_options(  # one argument an option
+    begin: str,
+    until: str | None,
+    chosen: Sequence[int],
+    group: str | None,
+    commit: bool,
+    uncommitted: bool,
+    view: RenderOptions,
+) -> None:
+    """Raise StartError if an option has no meaning for a share group, whose brokers choose the
+    records."""
+    excluded = {
+        "--from": begin != "start",
+        "--to": until is not None,
+        "--partition": bool(chosen),
+        "--group": group is not None,
+        "--commit": commit,
+        "--uncommitted": uncommitted,
+        "--grep": view.matches is not None,
+    }
+    for option, is_given in excluded.items():
+        if is_given:
+            raise StartError(
+                f"--share-group and {option}: the share group decides which records come, and each "
+                "of them is accepted"
+            )
+
+
+def _print_share_group(
+    cluster: ClusterClient,
+    group: str,
+    topics: Sequence[str],
+    view: RenderOptions,
+    count: int | None,
+    *,
+    follow: bool,
+) -> None:
+    """Print records as a member of a share group. Raises Exit with the code after a signal,
+    Refused, StartError."""
+    from command.records.share_printing import print_share_group
+
+    code = print_share_group(cluster, group, topics, view, count, _write_stdout, follow=follow)
+    if code:
+        raise click.exceptions.Exit(code)
 
 
 def _view(*, as_json: bool, view_options: Mapping[str, object]) -> RenderOptions:

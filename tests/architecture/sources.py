@@ -28,6 +28,7 @@ SHELL = (
     "command/live/top_command.py",
     "command/records/consume_command.py",
     "command/records/produce_command.py",
+    "command/records/share_printing.py",
     "command/terminal/live_screen.py",
     "client/records/reading.py",
     "client/records/writing.py",

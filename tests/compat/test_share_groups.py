@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -108,3 +109,19 @@ def test_reset_and_delete(ottla: Ottla, group: str) -> None:
     ottla("group", "delete", group, "--execute")
     ottla("group", "describe", group, code=1)
     assert f"no group {group}" in ottla.said
+
+
+def test_two_workers_share_the_records_of_a_partition(ottla: Ottla) -> None:
+    name = f"share-{uuid.uuid4().hex}"
+    ottla("topic", "create", name, "-p", "1")
+    ottla("config", "set", "--group", name, "share.auto.offset.reset=earliest")
+    values = [str(number) for number in range(20)]
+    ottla("produce", name, data="".join(f"{value}\n" for value in values).encode())
+    worker = ("consume", name, "--share-group", name)
+    printed = ottla(*worker, "-n", "7").split()
+    assert len(printed) == 7 and only_partition(ottla, name)["lag"] == 13
+    with ThreadPoolExecutor() as pool:
+        outputs = list(pool.map(lambda _: ottla(*worker), range(2)))
+    printed += [value for output in outputs for value in output.split()]
+    assert sorted(printed) == sorted(value.encode() for value in values)
+    assert only_partition(ottla, name)["lag"] == 0
