@@ -6,7 +6,7 @@ from client.live.looking import seen_topics, take_sample
 from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from protocol.messages.metadata import MetadataResponseTopic
-from tests.unit.client.groups import answers
+from tests.unit.client.groups import answers, share_answers
 from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
 from tests.unit.client.topic_answers import sizes
 
@@ -51,3 +51,16 @@ def test_only_the_groups_that_are_named() -> None:
         "g": {("t", 0): 8}
     }
     assert one.asked_for("ListGroupsRequest") == []
+
+
+def test_a_share_group_has_read_what_it_has_finished() -> None:
+    """A partition without a known end counts up to its start offset."""
+    one = cluster()
+    one.answers["ListGroupsRequest"] = ListGroupsResponse(
+        groups=[ListedGroup("s", group_type="Share")]
+    )
+    one.answers["DescribeShareGroupOffsetsRequest"] = share_answers.offsets(
+        (0, 4, 2), (1, -1, -1), (2, 5, 1)
+    )
+    sample = take_sample(one, seen_topics(one, internal=False), 5.0)
+    assert sample.committed == {"s": {("t", 0): 8, ("t", 2): 5}}
