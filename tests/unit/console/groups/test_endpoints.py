@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from client.refusals import Refused
-from console.endpoints import Ask, BadAsk, Console
-from console.groups.endpoints import ENDPOINTS
+from console.endpoints import BadAsk
 from console.groups.lag_history import LagHistory
 from console.groups.lag_sampler import LagSampler
 from ottla.plugins.authorizer import Operation
@@ -27,7 +26,8 @@ from tests.unit.client.scripted import (
     offsets_of,
     topic_of,
 )
-from tests.unit.console.one_console import OneCluster, ask, plain
+from tests.unit.console.groups.asking import called, moves
+from tests.unit.console.one_console import OneCluster, ask
 
 NAMES = ("a", "b/lag", "c")
 
@@ -78,12 +78,6 @@ def console(cluster: ScriptedCluster | None = None) -> OneCluster:
     made = OneCluster(cluster or cluster_of())
     made.put(LagSampler, Looked())
     return made
-
-
-def called(path: str, of: Console, request: Ask) -> Any:
-    (endpoint,) = [one for one in ENDPOINTS if one.path == path]
-    assert endpoint.answer is not None
-    return plain(endpoint.answer(of, request))
 
 
 def test_the_list_has_those_with_most_lag_first() -> None:
@@ -209,11 +203,6 @@ def test_the_last_hour() -> None:
     assert found["total"] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert found["partitions"] == [{"topic": "t", "partition": 0, "lag": found["total"]}]
     assert called("/api/group/lag", console(), ask(group="unknown"))["total"] == []
-
-
-def moves(*places: tuple[int, str], execute: bool = False) -> dict[str, object]:
-    wanted = [{"topic": "t", "partition": index, "to": to} for index, to in places]
-    return {"moves": wanted, "execute": execute}
 
 
 def test_a_move_is_planned_and_changes_nothing() -> None:

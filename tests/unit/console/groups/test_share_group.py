@@ -24,7 +24,7 @@ from protocol.messages.list_groups import ListGroupsResponse
 from protocol.messages.read_share_group_state import StateBatch
 from tests.unit.client.groups import share_answers as share
 from tests.unit.client.scripted import ScriptedCluster, ScriptedNode, offsets_of, topic_of
-from tests.unit.console.groups.test_endpoints import called, moves
+from tests.unit.console.groups.asking import called, moves
 from tests.unit.console.one_console import OneCluster, ask
 
 APIS = (
