@@ -13,7 +13,9 @@ from tests.newcomer.plan import pages
 from tests.newcomer.terminal import Terminal
 
 PAGES = {"README.md", *(f"docs/{name}.md" for name in ("first-minute", "command-line"))}
-PAGES |= {f"docs/{name}.md" for name in ("how-it-works", "security", "operations", "groups")}
+PAGES |= {
+    f"docs/{name}.md" for name in ("how-it-works", "security", "operations", "groups", "queues")
+}
 
 
 @pytest.fixture
