@@ -38,6 +38,7 @@ _CONNECTION_KEYS = (
 LISTENER_LIMIT_KEYS = ("max.connection.creation.rate", "max.connections", "num.network.threads")
 """The keys of a listener that may change besides its security, also for all brokers at once."""
 _PRODUCER_KEYS = ("producer.id.expiration.ms", "transaction.partition.verification.enable")
+_GROUP_KEYS = ("group.consumer.assignment.interval.ms", "group.share.assignment.interval.ms")
 _DEAD_LETTER_KEYS = (
     "errors.deadletterqueue.auto.create.topics.enable",
     "errors.deadletterqueue.topic.name.prefix",
@@ -48,6 +49,7 @@ _NODE_KEYS = (
     *_CONNECTION_KEYS,
     *_PRODUCER_KEYS,
     *_DEAD_LETTER_KEYS,
+    *_GROUP_KEYS,
 )
 APPLIED_KEYS = (*TOPIC_DEFAULTS, *_NODE_KEYS, "metric.reporters")
 

@@ -20,6 +20,7 @@ from broker.config.applied_keys import (
     limits_of,
 )
 from broker.config.description import is_dynamic
+from broker.config.group_configs import within_limits
 from broker.config.in_force import is_valid, with_dynamic, with_listeners
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX, RATES, key_of
 from broker.config.parse import with_overrides
@@ -162,7 +163,7 @@ def _security_fault(
 def _contradiction(config: BrokerConfig, texts: Mapping[str, str]) -> ApiError | None:
     """Return the error of the whole configuration if its keys contradict each other, or None."""
     applied = {
-        name: text
+        name: within_limits(config, name, text)
         for name, text in texts.items()
         if (name in APPLIED_KEYS or is_of_node(config, name)) and is_valid(name, text)
     }

@@ -71,6 +71,21 @@ def limits_group_configs(server_key: str) -> bool:
     )
 
 
+def within_limits(config: BrokerConfig, server_key: str, text: str) -> str:
+    """Return the value in force of a dynamic default of groups: the server's limit if `text` is
+    beyond it. Return the text of any other key as it is."""
+    name = server_key.removeprefix("group.")
+    if name not in _LIMITED or name == server_key:
+        return text
+    (_, low), (_, high) = _limits(config, name)
+    value = int(text)
+    if low is not None and value < low:
+        value = low
+    if high is not None and value > high:
+        value = high
+    return text if value == int(text) else str(value)
+
+
 def check_group_defaults(config: BrokerConfig) -> None:
     """Check the server's own limits and defaults against each other. Raises ConfigError."""
     for name in _LIMITED:

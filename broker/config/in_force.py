@@ -14,6 +14,7 @@ import logging
 from collections.abc import Mapping
 
 from broker.config.applied_keys import TOPIC_DEFAULTS, is_of_node
+from broker.config.group_configs import within_limits
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX, key_of
 from broker.config.parse import with_overrides
 from broker.config.values import BrokerConfig
@@ -45,7 +46,7 @@ def with_dynamic(config: BrokerConfig, texts: Mapping[str, str]) -> BrokerConfig
     """Return `config` with these dynamic configs, as in `config_in_force`. Log at WARNING those
     that contradict the rest, and leave them out."""
     applied = {
-        name: text
+        name: _limited(config, name, text)
         for name, text in texts.items()
         if is_of_node(config, name) and is_valid(name, text)
     }
@@ -57,6 +58,15 @@ def with_dynamic(config: BrokerConfig, texts: Mapping[str, str]) -> BrokerConfig
             at_fault = [name for name in applied if name == error.name] or list(applied)
             applied = {name: text for name, text in applied.items() if name not in at_fault}
     return config
+
+
+def _limited(config: BrokerConfig, name: str, text: str) -> str:
+    """Return a value within the server's limits. Log at WARNING if it is not the value that was
+    set."""
+    in_force = within_limits(config, name, text)
+    if in_force != text:
+        _log.warning("%s=%s is beyond the limit: %s is in force", name, text, in_force)
+    return in_force
 
 
 def topic_defaults(config: BrokerConfig, image: MetadataImage) -> Mapping[str, ConfigValue]:

@@ -141,8 +141,10 @@ class GroupShard:
         from broker.groups.share.protocol import ShareGroupInputs, ShareProtocol
 
         self._has_shares = True
+        surroundings = self._surroundings
+        in_force, image = surroundings.config_in_force, surroundings.image
         return ShareProtocol(
-            ShareGroupInputs(self._config, self._surroundings.image, self._share_states),
+            ShareGroupInputs(self._config, in_force, image, self._share_states),
             self._scheduler,
             lambda group_id: self.groups.get(group_id),
             partial(self._context.submit, later=True),

@@ -95,6 +95,15 @@ SHARE_STATE_KEYS = (
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
 )
 
+# Their modules are loaded with the first request about a share group (`share_group_apis`).
+SHARE_GROUP_KEYS = (
+    ApiKey.SHARE_GROUP_HEARTBEAT,
+    ApiKey.SHARE_GROUP_DESCRIBE,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+)
+
 
 class ApiFamily(Protocol):
     """A group of APIs that share their collaborators."""
@@ -139,6 +148,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
         DeferredApis(SHARE_STATE_KEYS, partial(share_state_apis, parts)),
         DeferredApis(SHARE_FETCH_KEYS, partial(parts.share_fetching.apis, answers)),
+        DeferredApis(SHARE_GROUP_KEYS, partial(share_group_apis, parts)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),
         DeferredApis(SASL_KEYS, sasl_apis),
         ApiVersionsApi(
@@ -211,6 +221,19 @@ def share_state_apis(parts: BrokerParts) -> list[Api]:
     from broker.apis.share_group_state import ShareGroupStateApi
 
     return ShareGroupStateApi(parts.shares.coordinator, parts.shared.answers).apis()
+
+
+def share_group_apis(parts: BrokerParts) -> list[Api]:
+    """Load the modules of `SHARE_GROUP_KEYS`, and return these APIs."""
+    from broker.apis.share_group_offsets import ShareGroupOffsetsApi
+    from broker.apis.share_groups import ShareGroupsApi
+
+    groups, answers = parts.groups, parts.shared.answers
+    families: list[ApiFamily] = [
+        ShareGroupsApi(groups, answers),
+        ShareGroupOffsetsApi(parts.metadata, groups, answers),
+    ]
+    return _all(families)
 
 
 def admin_apis(parts: BrokerParts) -> list[Api]:

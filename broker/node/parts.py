@@ -320,7 +320,12 @@ def _consumer_surroundings(shared: SharedServer, names: SlicedWork) -> ConsumerG
     config, image = shared.config, partial(_image, shared)
     assignors = assignors_of_node(config, shared.ports.plugins, shared.logs.sliced, image)
     topic_names = TopicNames(names, config.ottla_regex_max_steps)
-    return ConsumerGroupInputs(config, image, assignors, topic_names)
+    in_force = partial(_config_in_force, shared)
+    return ConsumerGroupInputs(config, in_force, image, assignors, topic_names)
+
+
+def _config_in_force(shared: SharedServer) -> BrokerConfig:
+    return shared.reconfiguration.config
 
 
 def _image(shared: SharedServer) -> MetadataImage:

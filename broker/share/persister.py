@@ -36,9 +36,9 @@ from protocol.errors import ErrorCode
 
 log = logging.getLogger(f"ottla.{__name__}")
 
-RETRY_BACKOFF_MS = 100
+RETRY_BACKOFF_MS = 25
 RETRY_BACKOFF_MAX_MS = 30_000
-ATTEMPTS_MAX = 9
+ATTEMPTS_MAX = 11
 """The attempts of a call: with 25 s of pauses, about as long as Kafka's five attempts."""
 CALLS_MAX = 100_000
 """The most calls without an answer. Further calls get COORDINATOR_NOT_AVAILABLE."""

@@ -24,6 +24,7 @@ from controller.metadata.version import (
     LATEST_LEVEL,
     LEVELS,
     METADATA_VERSION,
+    SHARE_VERSION,
     TRANSACTION_VERSION,
 )
 from protocol.messages.metadata_records import FeatureLevelRecord
@@ -32,6 +33,7 @@ INITIAL_FEATURES: Mapping[str, int] = {
     METADATA_VERSION: LATEST_LEVEL,
     ELR_VERSION: 1,
     GROUP_VERSION: 1,
+    SHARE_VERSION: 2,
     TRANSACTION_VERSION: 2,
 }
 """The levels that `ottla format` writes."""

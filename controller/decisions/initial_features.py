@@ -8,8 +8,8 @@ Owns: the default levels of each release, and the checks of a choice in Kafka's 
 texts and what to do. Never: reads an option, writes a file, or changes a running cluster
 (`feature_updates`).
 
-Ottla finalizes by default only what it serves, so `share.version` and `streams.version` stay at 0
-unless the operator chooses a level. `kraft.version` is no record of a feature: the quorum has it.
+Ottla finalizes by default only what it serves, so `streams.version` stays at 0 unless the operator
+chooses a level. `kraft.version` is no record of a feature: the quorum has it.
 Follows KIP-1022, KIP-853 and Kafka's `Formatter`, as `kafka-storage format` calls it.
 """
 
@@ -29,6 +29,7 @@ from controller.metadata.version import (
     KRAFT_VERSION,
     LEVELS,
     METADATA_VERSION,
+    SHARE_VERSION,
     TRANSACTION_VERSION,
     level_name,
     release_level,
@@ -38,6 +39,7 @@ from controller.settings import DEFAULT_FEATURES
 _DEFAULT_SINCE: Mapping[str, tuple[tuple[int, int], ...]] = {
     ELR_VERSION: ((LEVELS["4.1-IV0"], 1),),
     GROUP_VERSION: ((LEVELS["4.0-IV0"], 1),),
+    SHARE_VERSION: ((LEVELS["4.4-IV0"], 2), (LEVELS["4.2-IV0"], 1)),
     TRANSACTION_VERSION: ((LEVELS["4.0-IV2"], 2),),
 }
 """The level of `metadata.version` from which a feature has a level by default, latest first; 0

@@ -38,9 +38,6 @@ ENTRY_POINTS = (
     "storage/cleaning/cleaner_worker.py",
 )
 
-WITHOUT_SHELL = ("broker/groups/share/heartbeat.py",)
-"""Cores of share groups, which no API of a broker serves yet."""
-
 
 def modules() -> list[Path]:
     return [path for path in sources() if path.name != "__init__.py"]
@@ -76,7 +73,7 @@ def test_no_orphans() -> None:
     orphans = [
         relative(path)
         for path in modules()
-        if relative(path) not in ENTRY_POINTS + WITHOUT_SHELL
+        if relative(path) not in ENTRY_POINTS
         and not relative(path).startswith("pipeline/")
         and ".".join(path.relative_to(ROOT).with_suffix("").parts) not in imported
     ]

@@ -50,7 +50,8 @@ def test_a_node_without_security_loads_nothing_of_it() -> None:
 
 
 def test_a_node_without_security_serves_and_stops_without_any_of_it(tmp_path: Path) -> None:
-    """Look for all modules of security but `ssl`, which asyncio loads in every program."""
+    """Look for all modules of security but `ssl`, which asyncio loads in every program. Share
+    groups are not loaded either before there is one."""
     loaded = loaded_by(
         "import os, signal; from broker.config.file import load_config; "
         "from broker.process.server import run; "
@@ -64,6 +65,8 @@ def test_a_node_without_security_serves_and_stops_without_any_of_it(tmp_path: Pa
     rooms += tuple(f"ottla.plugins.{name}" for name in ("interceptor", "logins", "policies"))
     secured = (*rooms, "broker.config.tls_and_sasl", "cryptography", "jwt")
     assert [name for name in loaded if name.startswith(secured)] == []
+    shares = ("broker.share", "broker.groups.share")
+    assert [name for name in loaded if name.startswith(shares)] == []
 
 
 def test_a_wrong_command_loads_no_broker() -> None:

@@ -132,7 +132,7 @@ def test_a_broker_says_why_it_waits_and_comes_up_with_the_controller(
 def test_with_brokers_of_the_other_make(combined: str) -> None:
     brokers = KAFKA if combined == OTTLA else OTTLA
     # Of Kafka's defaults, those that Ottla does not know: level 0.
-    features = {"share.version": 0, "streams.version": 0}
+    features = {"streams.version": 0}
     made = ClusterProcesses(
         3,
         peer=combined,

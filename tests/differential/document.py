@@ -38,14 +38,13 @@ about this profile compare it with Kafka's defaults.
 NOT_SERVED = f"""
 ApiVersions names only APIs that Ottla supports. A new cluster of Ottla finalizes
 `metadata.version` ({_LEVEL}), `eligible.leader.replicas.version` (1),
-`group.version` (1) and `transaction.version` (2). It does not finalize `share.version` and
-`streams.version`, because clients would then use share groups and streams groups.
+`group.version` (1), `share.version` (2) and `transaction.version` (2). It does not finalize
+`streams.version`, because clients would then use streams groups.
 
-Ottla also opens a data folder in which Apache Kafka has finalized `share.version` or
-`streams.version`, and `ottla format --feature` can finalize them. Their levels stay in the metadata
-log and its snapshots. One log line at the start names these features, but ApiVersions does not. The
-records of share groups and streams groups stay unchanged in `__consumer_offsets` and
-`__share_group_state`.
+Ottla also opens a data folder in which Apache Kafka has finalized `streams.version`, and
+`ottla format --feature` can finalize it. Its level stays in the metadata log and its snapshots. One
+log line at the start names this feature, but ApiVersions does not. The records of streams groups
+stay unchanged in `__consumer_offsets`.
 """
 ODD = """
 No client sends these requests. Ottla does not follow Kafka's answer to them.

@@ -50,8 +50,8 @@ SETTINGS = {
     "num.partitions": "2",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
 }
-# Ottla serves neither share groups nor streams groups nor voters that change.
-FEATURES = {"share.version": 0, "streams.version": 0}
+# Ottla serves neither streams groups nor voters that change.
+FEATURES = {"streams.version": 0}
 
 
 @dataclass

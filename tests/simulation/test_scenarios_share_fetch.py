@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from simulation.machines.sim_broker import SimBroker
 from tests.clients.share_talk import ACCEPT, RELEASE, acknowledge_request, fetch_request, shown
 from tests.simulation.scenario import Scenario, ScriptedClient
@@ -78,19 +77,9 @@ class Deliveries:
 
     def __init__(self, story: Scenario) -> None:
         self.story = story
-        update = FeatureUpdateKey("share.version", 1, False, 1)
-        answer = story.ask(UpdateFeaturesRequest(5_000, [update]), 1, story.brokers[0])
-        assert answer is not None and answer.error_code == 0
         states = States(story)
         states.initialize(story.brokers[0])
         self.topic_id = states.key.topic_id
-        story.run_until(
-            lambda: all(
-                broker.node is not None and broker.node.image.features.get("share.version") == 1
-                for broker in story.brokers
-            ),
-            5_000,
-        )
         self.leader = story.leader()
         produced = story.produce("orders", 0, self.leader, count=RECORDS)
         assert story.settled(produced) is ErrorCode.NONE

@@ -19,9 +19,11 @@ GROUP_VERSION = "group.version"
 
 
 class ConsumerGroupInputs(NamedTuple):
-    """The inputs for all consumer groups of a node. `image()` returns the newest metadata."""
+    """The inputs for all consumer groups of a node. `image()` returns the newest metadata, and
+    `config_in_force()` the configuration with the dynamic configs on top."""
 
     config: BrokerConfig
+    config_in_force: Callable[[], BrokerConfig]
     image: Callable[[], MetadataImage]
     assignors: Assignors
     lookup: TopicNameLookup
@@ -32,7 +34,8 @@ class ConsumerGroupInputs(NamedTuple):
 
     def settings(self, group_id: str) -> ConsumerGroupSettings:
         """Return the settings of the group with this id: its own configs, else the broker's."""
-        return settings_of(self.config, self.image().config(ResourceType.GROUP, group_id))
+        overrides = self.image().config(ResourceType.GROUP, group_id)
+        return settings_of(self.config_in_force(), overrides)
 
     def serves_consumer_groups(self) -> bool:
         """Return whether the cluster has finalized `group.version`, and this node's config allows

@@ -66,13 +66,13 @@ def alteration(
     for asked in requested:
         topic = topics.get(asked.topic_name)
         answer = AlterShareGroupOffsetsResponseTopic(asked.topic_name)
-        known = () if topic is None else topic.partitions
+        existing = () if topic is None else topic.partitions
         indexes = []
         for partition in asked.partitions:
             if pace.is_full():
                 yield None
             index = partition.partition_index
-            if topic is None or index not in known:
+            if topic is None or index not in existing:
                 refused = AlterShareGroupOffsetsResponsePartition(
                     index, _UNKNOWN, UNKNOWN_PARTITION
                 )
@@ -100,7 +100,7 @@ def offset_deletion(
     UNKNOWN_TOPIC_OR_PARTITION: there is no such topic, or the group has no state for it. A topic
     whose deletion failed before is deleted again.
     """
-    pace, known = Pace(), group.state_topics
+    pace, states = Pace(), group.state_topics
     keys, begun, refused = list[SharePartitionKey](), dict[bytes, str](), []
     for name in dict.fromkeys(names):
         if pace.is_full():
@@ -110,16 +110,16 @@ def offset_deletion(
             refused.append(_without_state(name, UNKNOWN_PARTITION))
             continue
         partitions: Iterable[int] = ()
-        if topic.id in known.initialized:
-            partitions = known.initialized[topic.id].partitions
-        elif topic.id in known.deleting:
+        if topic.id in states.initialized:
+            partitions = states.initialized[topic.id].partitions
+        elif topic.id in states.deleting:
             partitions = topic.partitions
         else:
             refused.append(_without_state(name, "There is no offset information to delete."))
             continue
         begun[topic.id] = name
         keys += [SharePartitionKey(group.group_id, topic.id, index) for index in partitions]
-    records = [state_topics_record(group.group_id, known.begin_deletion(begun))]
+    records = [state_topics_record(group.group_id, states.begin_deletion(begun))]
     return OffsetDeletion(keys, begun, refused, records if begun else [])
 
 
@@ -136,12 +136,12 @@ def keys_of_group(
     that do not exist any more are left out, as their states are. `deleted`: the ids of topics
     whose states are gone already.
     """
-    pace, known = Pace(), group.state_topics
+    pace, states = Pace(), group.state_topics
     partitions: dict[bytes, set[int]] = {}
-    for begun in (known.initialized, known.initializing):
+    for begun in (states.initialized, states.initializing):
         for topic_id, topic in begun.items():
             partitions.setdefault(topic_id, set()).update(topic.partitions)
-    for topic_id in known.deleting:
+    for topic_id in states.deleting:
         existing = topics.get_by_id(topic_id)
         if existing is not None and topic_id not in deleted:
             partitions.setdefault(topic_id, set()).update(existing.partitions)

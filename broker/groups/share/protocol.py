@@ -63,15 +63,18 @@ log = logging.getLogger(f"ottla.{__name__}")
 
 
 class ShareGroupInputs(NamedTuple):
-    """The inputs for all share groups of a node. `image()` returns the newest metadata."""
+    """The inputs for all share groups of a node. `image()` returns the newest metadata, and
+    `config_in_force()` the configuration with the dynamic configs on top."""
 
     config: BrokerConfig
+    config_in_force: Callable[[], BrokerConfig]
     image: Callable[[], MetadataImage]
     states: Callable[[], ShareStates]
 
     def settings(self, group_id: str) -> ShareGroupSettings:
         """Return the settings of the group with this id: its own configs, else the broker's."""
-        return settings_of(self.config, self.image().config(ResourceType.GROUP, group_id))
+        overrides = self.image().config(ResourceType.GROUP, group_id)
+        return settings_of(self.config_in_force(), overrides)
 
 
 class ShareProtocol:

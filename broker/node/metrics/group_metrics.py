@@ -70,10 +70,6 @@ def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
         for state in states:
             yield {"state": state}, float(counts[protocol, state])
 
-    def in_state(state: str) -> float:
-        """Return the number of classic groups in a state."""
-        return groups.group_counts()[CLASSIC, state]
-
     def by_load() -> Iterator[Sample]:
         """Yield how many partitions of `__consumer_offsets` led here are active, failed and
         loading."""
@@ -101,6 +97,16 @@ def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
         f"{_GROUPS}_num_partitions", "Partitions of __consumer_offsets led here", by_load
     )
     metrics.gauge(f"{_GROUPS}_offset_count", "Committed offsets", groups.offset_count)
+    _register_classic_metrics(metrics, groups)
+
+
+def _register_classic_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
+    """Register the metrics under the names of Kafka's `GroupMetadataManager`."""
+
+    def in_state(state: str) -> float:
+        """Return the number of classic groups in a state."""
+        return groups.group_counts()[CLASSIC, state]
+
     metrics.gauge(f"{_CLASSIC_GROUPS}_numoffsets", "Committed offsets", groups.offset_count)
     metrics.gauge(
         f"{_CLASSIC_GROUPS}_numgroups",

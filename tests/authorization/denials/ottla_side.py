@@ -21,7 +21,6 @@ from protocol.errors import ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.message import Message
 from protocol.messages.controller_registration import ControllerRegistrationRequest, Listener
-from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.authorization.denials.conversation import ADMIN, CLOSED, NONE_DUE, NOTHING
 from tests.authorization.denials.rows import BROKER, CONTROLLER
 from tests.authorization.reference import Entry
@@ -38,8 +37,9 @@ SETTINGS = {
     # Nobody's session ends amid another case, which would then have written something.
     "group.consumer.session.timeout.ms": "86400000",
     "group.consumer.max.session.timeout.ms": "86400000",
+    "group.share.session.timeout.ms": "86400000",
+    "group.share.max.session.timeout.ms": "86400000",
 }
-UPGRADE = 1
 WAIT_MS = 10_000
 SETTLED_MS = 100
 
@@ -60,7 +60,6 @@ class OttlaSide:
         self._acls = AclsImage()
         self.judge_through(between)
         self._register()
-        self._serve_share_groups()
 
     def _register(self) -> None:
         """The controller, as one does that has others beside it."""
@@ -71,13 +70,6 @@ class OttlaSide:
         answer = self.ask(CONTROLLER, ADMIN, request, 0)
         assert not isinstance(answer, str), answer
         assert answer.error_code == 0, answer
-
-    def _serve_share_groups(self) -> None:
-        """Finalize `share.version`, as Kafka does for a new cluster."""
-        update = FeatureUpdateKey("share.version", 1, False, UPGRADE)
-        answer = self.ask(BROKER, ADMIN, UpdateFeaturesRequest(1_000, [update]), 1)
-        assert not isinstance(answer, str), answer
-        assert answer.error_code == 0, answer  # type: ignore[attr-defined]
 
     def judge_through(self, between: Callable[[Judge], Judge]) -> None:
         """From now on, this one asks the authorizer."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from broker.groups.consumer.state.group import ConsumerGroup
-from broker.groups.group_records import OtherRecord, read_group_record
+from broker.groups.group_records import OtherRecord, ShareGroupKey, read_group_record
 from broker.replication.partition import Partition
 from protocol.messages.group_records import (
     ConsumerGroupMetadataKey,
@@ -65,7 +65,7 @@ class LoggedGroups:
         """Read on."""
         for entry in entries:
             read: Any = read_group_record(entry.key, entry.value)
-            if isinstance(read, OtherRecord):
+            if isinstance(read, OtherRecord) or isinstance(read[0], ShareGroupKey):
                 continue
             key, value = read
             if isinstance(key, OffsetCommitKey):

@@ -27,6 +27,7 @@ FIRST_RECORDS = [
     FeatureLevelRecord("metadata.version", LATEST_LEVEL),
     FeatureLevelRecord("eligible.leader.replicas.version", 1),
     FeatureLevelRecord("group.version", 1),
+    FeatureLevelRecord("share.version", 2),
     FeatureLevelRecord("transaction.version", 2),
 ]
 

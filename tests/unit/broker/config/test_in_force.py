@@ -74,3 +74,21 @@ def test_limits_of_a_listener_are_its_own_or_the_nodes() -> None:
     assert limits_of(now, "PLAINTEXT") == EffectiveListenerLimits(5, 2**31 - 1, 4)
     assert limits_of(now, "CONTROLLER") == EffectiveListenerLimits(9, 2**31 - 1, 4)
     assert now.max_connections_per_ip_overrides == {"127.0.0.3": 4, "::1": 5}
+
+
+def test_an_interval_of_groups_is_within_the_limits_of_the_file(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = Cluster()
+    config = single_node_config({"group.share.min.assignment.interval.ms": "10"})
+    cluster.set_config(BROKER, "", "group.consumer.assignment.interval.ms", "99999")
+    cluster.set_config(BROKER, "1", "group.share.assignment.interval.ms", "0")
+    now = config_in_force(config, cluster.image)
+    assert now.group_consumer_assignment_interval_ms == 15_000
+    assert now.group_share_assignment_interval_ms == 10
+    assert [record.getMessage() for record in caplog.records] == [
+        "group.consumer.assignment.interval.ms=99999 is beyond the limit: 15000 is in force",
+        "group.share.assignment.interval.ms=0 is beyond the limit: 10 is in force",
+    ]
+    cluster.set_config(BROKER, "1", "group.share.assignment.interval.ms", "500")
+    assert config_in_force(config, cluster.image).group_share_assignment_interval_ms == 500

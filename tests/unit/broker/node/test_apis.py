@@ -7,9 +7,11 @@ import pytest
 
 from broker.node.apis import (
     ADMIN_KEYS,
+    SHARE_GROUP_KEYS,
     SHARE_STATE_KEYS,
     TRANSACTION_KEYS,
     admin_apis,
+    share_group_apis,
     share_state_apis,
     transaction_apis,
 )
@@ -38,6 +40,8 @@ SERVED = """
     DESCRIBE_TRANSACTIONS LIST_TRANSACTIONS WRITE_TXN_MARKERS TXN_OFFSET_COMMIT
     INITIALIZE_SHARE_GROUP_STATE READ_SHARE_GROUP_STATE WRITE_SHARE_GROUP_STATE
     DELETE_SHARE_GROUP_STATE READ_SHARE_GROUP_STATE_SUMMARY SHARE_FETCH SHARE_ACKNOWLEDGE
+    SHARE_GROUP_HEARTBEAT SHARE_GROUP_DESCRIBE
+    DESCRIBE_SHARE_GROUP_OFFSETS ALTER_SHARE_GROUP_OFFSETS DELETE_SHARE_GROUP_OFFSETS
 """
 
 
@@ -60,6 +64,7 @@ def test_what_is_served_has_kafkas_whole_range_and_a_way_to_say_that_it_failed(
         (ADMIN_KEYS, admin_apis),
         (TRANSACTION_KEYS, transaction_apis),
         (SHARE_STATE_KEYS, share_state_apis),
+        (SHARE_GROUP_KEYS, share_group_apis),
     ],
 )
 def test_the_apis_that_are_loaded_late_are_those_that_were_named(

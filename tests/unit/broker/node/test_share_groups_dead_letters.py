@@ -13,7 +13,6 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
-from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.golden.dead_letter_cases import BETTER, CASES, RECORDED, Case, Scene, ShareConsumer
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
@@ -44,9 +43,6 @@ class Client:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_rejection_becomes_the_dead_letter_of_kafka(tmp_path: Path, case: Case) -> None:
     running = Running(tmp_path, **{"share.coordinator.state.topic.num.partitions": "1"})
-    if running.node.image.features.get("share.version", 0) < 2:
-        update = FeatureUpdateKey("share.version", 2, False, UPGRADE)
-        assert running.ask(UpdateFeaturesRequest(1_000, [update]), 1).error_code == 0
     scheduler = running.scheduler
     scene = Scene(
         running.ask, lambda seconds: scheduler.run_for(seconds * 1_000), scheduler.wall_ms

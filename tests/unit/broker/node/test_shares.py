@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from broker.metrics import Metrics
 from broker.node.metrics.share_metrics import register_share_metrics
 from broker.node.shares import NodeShares
@@ -26,12 +24,6 @@ SETTINGS = {
     "share.coordinator.snapshot.update.records.per.snapshot": "3",
     "share.coordinator.state.topic.prune.interval.ms": "1000",
 }
-
-
-@pytest.fixture(autouse=True)
-def share_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the cluster have share groups."""
-    monkeypatch.setattr(NodeShares, "_has_share_groups", lambda _: True)
 
 
 class ShareNode(Running):

@@ -135,7 +135,7 @@ def test_one_request_of_a_kind_is_under_way_and_no_key_is_twice_in_it(
 def test_a_missing_topic_is_asked_for_once_and_waited_for(there: Caller) -> None:
     there.cluster.has_topic = False
     there.initialize(*KEYS)
-    assert there.settle(50) == [] and there.cluster.created == 1
+    assert there.settle(20) == [] and there.cluster.created == 1
     there.cluster.has_topic = True
     there.persister.metadata_changed()
     assert there.settle(5) == [NONE] * 3

@@ -47,13 +47,15 @@ def test_levels_are_chosen_by_options(
     assert first_levels(tmp_path / "data") == {
         "metadata.version": 29,
         "eligible.leader.replicas.version": 1,
+        "share.version": 1,
         "transaction.version": 1,
     }
     formatted, levels = capsys.readouterr().out.splitlines()
     assert formatted.endswith(f"for node 1 of cluster {CLUSTER}")
     assert levels == (
         "ottla: the metadata begins with metadata.version=29 (4.2-IV1), "
-        "eligible.leader.replicas.version=1, group.version=0, transaction.version=1"
+        "eligible.leader.replicas.version=1, group.version=0, share.version=1, "
+        "transaction.version=1"
     )
 
 

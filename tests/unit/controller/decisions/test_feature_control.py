@@ -20,6 +20,7 @@ def test_nothing_is_finalized_that_is_not_served() -> None:
         "metadata.version": 33,
         "eligible.leader.replicas.version": 1,
         "group.version": 1,
+        "share.version": 2,
         "transaction.version": 2,
     }
 

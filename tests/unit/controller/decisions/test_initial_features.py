@@ -15,8 +15,8 @@ from controller.decisions.initial_features import (
 )
 from controller.metadata.version import LATEST_LEVEL, LEVELS
 
-ELR, GROUP, TRANSACTION = (
-    f"{name}.version" for name in ("eligible.leader.replicas", "group", "transaction")
+ELR, GROUP, SHARE, TRANSACTION = (
+    f"{name}.version" for name in ("eligible.leader.replicas", "group", "share", "transaction")
 )
 
 
@@ -44,7 +44,9 @@ def test_without_a_choice_they_are_those_of_this_release() -> None:
         ("4.0-IV2", {GROUP: 1, TRANSACTION: 2}),
         ("4.0", {GROUP: 1, TRANSACTION: 2}),
         ("4.1-IV0", {GROUP: 1, TRANSACTION: 2, ELR: 1}),
-        ("4.2", {GROUP: 1, TRANSACTION: 2, ELR: 1}),
+        ("4.2", {GROUP: 1, TRANSACTION: 2, ELR: 1, SHARE: 1}),
+        ("4.3", {GROUP: 1, TRANSACTION: 2, ELR: 1, SHARE: 1}),
+        ("4.4-IV0", {GROUP: 1, TRANSACTION: 2, ELR: 1, SHARE: 2}),
     ],
 )
 def test_a_release_has_its_own_defaults(release: str, others: dict[str, int]) -> None:

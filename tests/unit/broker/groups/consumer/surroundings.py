@@ -77,6 +77,5 @@ def surroundings(
 ) -> ConsumerGroupInputs:
     """Of a node in tests."""
     assignors = Assignors([AtOnce(one()) for one in BUILT_IN.values()])
-    return ConsumerGroupInputs(
-        config or single_node_config(), image, assignors, PythonExpressions()
-    )
+    used = config or single_node_config()
+    return ConsumerGroupInputs(used, lambda: used, image, assignors, PythonExpressions())

@@ -16,6 +16,9 @@ def test_settings_are_those_of_the_newest_metadata() -> None:
     assert parts.settings("g").heartbeat_interval_ms == 6_000
     assert parts.settings("h").heartbeat_interval_ms == 5_000
     assert parts.topics() is images[-1].topics
+    now = parts.config._replace(group_consumer_assignment_interval_ms=7)
+    parts = parts._replace(config_in_force=lambda: now)
+    assert parts.settings("g").assignment_interval_ms == 7
 
 
 def test_consumer_groups_are_served_by_feature_and_configuration() -> None:
