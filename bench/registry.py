@@ -16,6 +16,7 @@ MODULES = (
     "bench.idle",
     "bench.groups",
     "bench.consumer_groups.scenarios",
+    "bench.share_groups",
     "bench.memory",
     "bench.transactions",
     "bench.tls",

@@ -1,8 +1,11 @@
 """The `sitecustomize` of the Python that runs ducktape.
 
 It multiplies what a test waits for a condition by the variable PATIENCE, because the tests' limits
-are for hosts with a machine each. It also keeps the data folders of brokers out of the logs that
-ducktape copies after a failure: hundreds of small files, a minute for each node.
+are for hosts with a machine each. So too the time without a record after which a console consumer
+ends: it is one second in many tests, and the start of a JVM takes more on a busy machine.
+
+It also keeps the data folders of brokers out of the logs that ducktape copies after a failure:
+hundreds of small files, a minute for each node.
 
 It runs in ducktape's environment, where the project's modules are not.
 """
@@ -13,12 +16,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from ducktape.services.service import Service
 from ducktape.tests.test import Test
 from ducktape.utils import util
 
 FACTOR = float(os.environ.get("PATIENCE", "1"))
 _wait_until = util.wait_until
 _copy_service_logs = Test.copy_service_logs
+_start = Service.start
 
 
 def wait_patiently(
@@ -26,6 +31,16 @@ def wait_patiently(
 ) -> None:
     """Wait until the condition holds, `FACTOR` times as long as asked for."""
     _wait_until(condition, timeout_sec * FACTOR, *args, **kwargs)
+
+
+def start_patiently(service: Any, *args: Any, **kwargs: Any) -> None:
+    """Start the service; the first time, with `FACTOR` times the time-out of a console consumer."""
+    for name in ("consumer_timeout_ms", "share_consumer_timeout_ms"):
+        limit_ms = getattr(service, name, None)
+        if limit_ms and not hasattr(service, "patient_from"):
+            service.patient_from = limit_ms
+            setattr(service, name, int(limit_ms * FACTOR))
+    _start(service, *args, **kwargs)
 
 
 def copy_logs_only(test: Any, *args: Any, **kwargs: Any) -> None:
@@ -37,4 +52,5 @@ def copy_logs_only(test: Any, *args: Any, **kwargs: Any) -> None:
 
 
 util.wait_until = wait_patiently
+Service.start = start_patiently
 Test.copy_service_logs = copy_logs_only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.registry import all_scenarios
 
-NOT_USUAL = ("consumer-groups", "idle", "transactions", "security", "innocent")
+NOT_USUAL = ("consumer-groups", "share-groups", "idle", "transactions", "security", "innocent")
 
 
 def test_names_lead_to_their_scenarios() -> None:
