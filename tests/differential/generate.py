@@ -13,6 +13,7 @@ from tests.differential import (
     bodies_of_admin,
     bodies_of_data,
     bodies_of_groups,
+    bodies_of_share_groups,
     bodies_of_shares,
     bodies_of_transactions,
     values,
@@ -27,6 +28,7 @@ BODIES = {
     **bodies_of_groups.BODIES,
     **bodies_of_transactions.BODIES,
     **bodies_of_shares.BODIES,
+    **bodies_of_share_groups.BODIES,
     **bodies_of_admin.BODIES,
 }
 DATA = {
@@ -62,8 +64,18 @@ SHARES = {
     **{"READ_SHARE_GROUP_STATE": 12, "READ_SHARE_GROUP_STATE_SUMMARY": 8, "METADATA": 2},
     **{"DELETE_SHARE_GROUP_STATE": 2, "CREATE_PARTITIONS": 1},
 }
+SHARE_GROUPS = {
+    **{"SHARE_GROUP_HEARTBEAT": 20, "SHARE_GROUP_DESCRIBE": 6, "SHARE_FETCH": 24},
+    **{"SHARE_ACKNOWLEDGE": 12, "DESCRIBE_SHARE_GROUP_OFFSETS": 6, "ALTER_SHARE_GROUP_OFFSETS": 6},
+    **{"DELETE_SHARE_GROUP_OFFSETS": 4, "PRODUCE": 8, "DELETE_GROUPS": 2, "LIST_GROUPS": 3},
+    **{"DESCRIBE_GROUPS": 2, "JOIN_GROUP": 1, "OFFSET_COMMIT": 1, "DELETE_TOPICS": 1},
+    **{"CONSUMER_GROUP_HEARTBEAT": 1, "DELETE_RECORDS": 1, "OFFSET_FETCH": 1},
+}
 EVERYTHING = dict.fromkeys(BODIES, 1)
-THEMES = (DATA, DATA, GROUPS, GROUPS, TRANSACTIONS, TRANSACTIONS, ADMIN, SHARES, EVERYTHING)
+THEMES = (
+    *(DATA, DATA, GROUPS, GROUPS, TRANSACTIONS, TRANSACTIONS, ADMIN, SHARES),
+    *(SHARE_GROUPS, EVERYTHING),
+)
 
 
 def random_sequences(

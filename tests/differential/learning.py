@@ -51,6 +51,13 @@ def _session(learned: Learned, step: Step, request: Any, answer: Any) -> None:
         learned["session_epoch", slot] = 0
 
 
+def _share_session(learned: Learned, step: Step, request: Any, answer: Any) -> None:
+    """`share_session_epoch` of `group/connection` is what the next request has to name."""
+    if answer.error_code == 0:
+        key = ("share_session_epoch", f"{request.group_id}/{step.connection}")
+        learned[key] = max(request.share_session_epoch, -1) + 1
+
+
 def _sequences(learned: Learned, step: Step, request: Any, answer: Any) -> None:
     """`sequence` of `producer/topic/partition` goes on by what was appended."""
     by_id = step.version >= 13
@@ -97,6 +104,8 @@ TEACHERS = {
     "JOIN_GROUP": _joined,
     "FETCH": _session,
     "PRODUCE": _sequences,
+    "SHARE_FETCH": _share_session,
+    "SHARE_ACKNOWLEDGE": _share_session,
     "DESCRIBE_LOG_DIRS": _directories,
     "CREATE_DELEGATION_TOKEN": _token,
 }

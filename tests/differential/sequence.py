@@ -137,6 +137,7 @@ DEFAULTS: dict[str, Any] = {
     "generation": -1,
     "session": 0,
     "session_epoch": 0,
+    "share_session_epoch": 0,
     "directory": "/no/such/folder",
 }
 
