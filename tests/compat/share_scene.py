@@ -5,11 +5,8 @@ Runs in front of Ottla and of Apache Kafka.
 
 from __future__ import annotations
 
-import pytest
 from confluent_kafka import AcknowledgeType, Message, Producer, ShareConsumer
 
-from client.cluster import ClusterClient
-from protocol.api_keys import ApiKey
 from tests.compat.ottla_command import WITHIN_S, Ottla
 from tests.tools.waiting import wait_until
 
@@ -18,13 +15,6 @@ RECORDS = (b"fine", b"slow", b"fine", b"bad", b"fine", b"fine")
 SLOW, BAD = RECORDS.index(b"slow"), RECORDS.index(b"bad")
 RELEASES = 3
 """The times that `slow` is released at least: the client may have it once more when it leaves."""
-
-
-def needs_share_groups(bootstrap: str) -> None:
-    """Skip the test if the broker serves no share groups."""
-    with ClusterClient(bootstrap, None) as cluster:
-        if not cluster.serves(ApiKey.SHARE_FETCH):
-            pytest.skip("the broker serves no share groups")
 
 
 def make_share_scene(bootstrap: str, topic: str, group: str) -> str:

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from client.cluster import ClusterClient
-from protocol.api_keys import ApiKey
 from tests.compat.page_reader import BLOCK, Reader
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "queues.md").read_text()
@@ -20,10 +18,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "queues.md").read_text()
 
 @pytest.fixture
 def reader(broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
-    """A reader in front of the broker of the run, if that broker serves share groups."""
-    with ClusterClient(broker, None) as cluster:
-        if not cluster.serves(ApiKey.SHARE_FETCH):
-            pytest.skip("the broker serves no share groups")
+    """A reader in front of the broker of the run."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OTTLA_BOOTSTRAP_SERVERS", broker)
     made = Reader(tmp_path, monkeypatch, base=int(broker.rpartition(":")[2]))

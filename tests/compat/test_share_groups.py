@@ -19,7 +19,6 @@ from tests.compat.share_scene import (
     SLOW,
     make_share_scene,
     member,
-    needs_share_groups,
 )
 from tests.tools.kafka_tools import KafkaTools
 from tests.tools.waiting import wait_until
@@ -29,7 +28,6 @@ pytestmark = [pytest.mark.java, pytest.mark.timeout(300)]
 
 @pytest.fixture
 def ottla(broker: str) -> Ottla:
-    needs_share_groups(broker)
     return Ottla(broker)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.compat.share_scene import BAD, RECORDS, SLOW, make_share_scene, needs_share_groups
+from tests.compat.share_scene import BAD, RECORDS, SLOW, make_share_scene
 from tests.tools.console import PHONE, Tab, chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -17,7 +17,6 @@ TOPIC, GROUP = "mails", "mailers"
 
 
 def test_from_the_group_to_the_record_that_it_gave_up(bootstrap: str, link: str) -> None:
-    needs_share_groups(bootstrap)
     letters = make_share_scene(bootstrap, TOPIC, GROUP)
     with chromium() as browser:
         tab = Tab(browser, link)
