@@ -114,8 +114,8 @@ def test_connections_of_clients_are_closed(bench: Bench) -> None:
         ({"deed": "error", "api": "Produce", "error": "NONE"}, "there is no error NONE"),
         ({"deed": "lost", "api": "qqqqqqqq"}, "there is no API qqqqqqqq"),
         (
-            {"deed": "lost", "api": "ShareFetch"},
-            "no ShareFetch request is met: it is not served here",
+            {"deed": "lost", "api": "StreamsGroupHeartbeat"},
+            "no StreamsGroupHeartbeat request is met: it is not served here",
         ),
         (
             {"deed": "error", "api": "DescribeGroups", "error": "INVALID_RECORD"},
