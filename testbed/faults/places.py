@@ -50,6 +50,7 @@ Ways = tuple[Way, ...]
 
 _TOP: Ways = (Top(), OwnError())
 _PARTITIONS: Ways = (Mirrored(("topics", "partitions")), OwnError())
+_SHARE_PARTITIONS: Ways = (Mirrored(("responses<topics", "partitions")), OwnError())
 _E = ErrorCode
 _UNKNOWN_TOPIC = (
     _E.UNKNOWN_TOPIC_OR_PARTITION,
@@ -65,6 +66,16 @@ _QUORUM_ERRORS = (
     _E.INVALID_VOTER_KEY,
     _E.SNAPSHOT_NOT_FOUND,
     _E.POSITION_OUT_OF_RANGE,
+    *_UNKNOWN_TOPIC,
+)
+_SHARE_PARTITION_ERRORS = (
+    _E.NOT_LEADER_OR_FOLLOWER,
+    _E.FENCED_LEADER_EPOCH,
+    _E.UNKNOWN_LEADER_EPOCH,
+    _E.KAFKA_STORAGE_ERROR,
+    _E.CORRUPT_MESSAGE,
+    _E.INVALID_RECORD_STATE,
+    _E.UNKNOWN_SERVER_ERROR,
     *_UNKNOWN_TOPIC,
 )
 _NO_LEADER = (_E.LEADER_NOT_AVAILABLE, _E.REPLICA_NOT_AVAILABLE, _E.LISTENER_NOT_FOUND)
@@ -145,6 +156,29 @@ _PLACES: dict[ApiKey, Places] = {
     ),
     ApiKey.OFFSET_DELETE: Places(
         _TOP, (((_E.GROUP_SUBSCRIBED_TO_TOPIC, *_UNKNOWN_TOPIC), _PARTITIONS),)
+    ),
+    ApiKey.SHARE_FETCH: Places(_TOP, ((_SHARE_PARTITION_ERRORS, _SHARE_PARTITIONS),)),
+    ApiKey.SHARE_ACKNOWLEDGE: Places(_TOP, ((_SHARE_PARTITION_ERRORS, _SHARE_PARTITIONS),)),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: Places(
+        (OwnError(),),
+        (
+            (
+                (*_NO_LEADER, _E.NOT_LEADER_OR_FOLLOWER, *_UNKNOWN_TOPIC),
+                (RealAnswer(("groups", "topics", "partitions")),),
+            ),
+        ),
+    ),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: Places(
+        _TOP,
+        (
+            (
+                (_E.FENCED_STATE_EPOCH, *_UNKNOWN_TOPIC),
+                (Mirrored(("responses<topics", "partitions")), OwnError()),
+            ),
+        ),
+    ),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: Places(
+        _TOP, ((_UNKNOWN_TOPIC, (Mirrored(("responses<topics",)), OwnError())),)
     ),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Places(
         (OwnError(),),

@@ -248,13 +248,12 @@ class _Turn:
 
     def assign(self) -> Steps[None]:
         """Compute the targets of all members for the present epoch, no earlier than the assignment
-        interval after the last computation."""
+        interval after the last computation; at once if this node's clock is before that time."""
         group, settings = self._group, self._surroundings.settings
-        due_ms = group.assigned_at_ms + settings.assignment_interval_ms
-        is_first = group.assigned_at_ms == 0
         if self._assignment_epoch >= self._epoch:
             return
-        if not is_first and self._surroundings.now_ms < due_ms:
+        since_ms = self._surroundings.now_ms - group.assigned_at_ms
+        if 0 <= since_ms < settings.assignment_interval_ms:
             return
         answer = yield from assign(self._subscriptions(), self._assignable())
         for member_id in self._members():

@@ -32,6 +32,7 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponsePartition,
 )
 from protocol.messages.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
@@ -353,8 +354,15 @@ def _add_failures(altered: OffsetAlteration, states: StateAnswers) -> None:
             key = SharePartitionKey(group_id, topic.topic_id, partition.partition_index)
             error, state = states.get(key, (ErrorCode.NONE, NO_STATE))
             if error is not ErrorCode.NONE:
-                partition.error_code = error
-                partition.error_message = state.message or text_of(error)
+                _set_error(partition, error, state.message)
+
+
+def _set_error(
+    partition: AlterShareGroupOffsetsResponsePartition, error: ErrorCode, message: str | None
+) -> None:
+    """Set the error of a partition's answer, with Kafka's text if there is no message."""
+    partition.error_code = error
+    partition.error_message = message or text_of(error)
 
 
 def _ignore(_: ErrorCode, __: None) -> None:

@@ -19,6 +19,7 @@ def test_only_what_changes_nothing_is_carried_out_to_say_an_error() -> None:
         ApiKey.FETCH,
         ApiKey.METADATA,
         ApiKey.OFFSET_FETCH,
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
         ApiKey.DESCRIBE_LOG_DIRS,
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,
     }

@@ -104,6 +104,15 @@ def test_the_next_assignment_waits_for_its_interval() -> None:
     assert stage.assigned("m1") == {"t": (0,)} and stage.assigned("m2") == {"t": (1,)}
 
 
+def test_a_coordinator_whose_clock_is_behind_does_not_wait() -> None:
+    stage = Stage(interval_ms=1_000, t=1)
+    stage.beat("m1", 0, "t")
+    stage.initialize()
+    stage.now_ms -= 60_000
+    stage.beat("m1", 2)
+    assert stage.assigned("m1") == {"t": (0,)}
+
+
 def test_members_share_a_partition() -> None:
     stage = Stage(t=1)
     for member in ("m1", "m2", "m3"):
