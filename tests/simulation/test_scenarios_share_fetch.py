@@ -13,7 +13,7 @@ from protocol.errors import ErrorCode
 from simulation.machines.sim_broker import SimBroker
 from tests.clients.share_talk import ACCEPT, RELEASE, acknowledge_request, fetch_request, shown
 from tests.simulation.scenario import Scenario, ScriptedClient
-from tests.simulation.test_scenarios_share_state import States
+from tests.simulation.share_states import States
 
 SEEDS = (1, 2, 3)
 VERSION = 2

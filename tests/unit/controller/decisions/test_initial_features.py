@@ -45,7 +45,6 @@ def test_without_a_choice_they_are_those_of_this_release() -> None:
         ("4.0", {GROUP: 1, TRANSACTION: 2}),
         ("4.1-IV0", {GROUP: 1, TRANSACTION: 2, ELR: 1}),
         ("4.2", {GROUP: 1, TRANSACTION: 2, ELR: 1, SHARE: 1}),
-        ("4.3", {GROUP: 1, TRANSACTION: 2, ELR: 1, SHARE: 1}),
         ("4.4-IV0", {GROUP: 1, TRANSACTION: 2, ELR: 1, SHARE: 2}),
     ],
 )
