@@ -15,7 +15,6 @@ OLD_RELEASES = "needs older releases of Kafka"
 TOOLS_ONLY = "tests a tool, without a broker"
 NETEM = "needs tc netem"
 KERBEROS = "needs Kerberos"
-SHARE_GROUPS = "needs share groups"
 STREAMS_GROUPS = "needs streams groups"
 VOTERS = "needs voters that change"
 
@@ -25,8 +24,6 @@ _UPGRADES = re.compile(
     r"|streams_(application_)?upgrade_test|connect_plugin_discovery_test"
 )
 _KERBEROS_FILES = re.compile(r"/(delegation_token|authorizer|security_rolling_upgrade)_test")
-_SHARE_FILES = re.compile(r"share|test_performance_services")
-"""The test of performance tools runs the one for share consumers as the last."""
 _STREAMS_FILES = re.compile(r"streams_(topology_description_plugin|static_membership)_test")
 _STREAMS_VERSION_FILES = re.compile(
     r"streams_(broker_down_resilience|relational_smoke|smoke|standby_replica)_test"
@@ -83,7 +80,6 @@ RULES = (
     Rule(TOOLS_ONLY, lambda case: "kibosh" in case.file or "trogdor_test" in case.file),
     Rule(NETEM, lambda case: "network_degrade" in case.file or "with_latency" in case.function),
     Rule(KERBEROS, _uses_kerberos),
-    Rule(SHARE_GROUPS, lambda case: _SHARE_FILES.search(case.file) is not None),
     Rule(STREAMS_GROUPS, _uses_streams_groups),
     Rule(VOTERS, lambda case: "quorum_reconfiguration" in case.file),
 )
