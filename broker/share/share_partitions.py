@@ -280,7 +280,7 @@ class SharePartitions:
         """
         ready = self.ready(key)
         if ready is None:
-            done(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this partition.")
+            done(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
             return
         try:
             write = ready.partition.acknowledge(member, batches, self._scheduler.monotonic_ms())

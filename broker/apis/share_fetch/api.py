@@ -158,11 +158,11 @@ class ShareFetchApi:
         if request.is_renew_ack or request.share_session_epoch == FINAL_EPOCH:
             answering.fetched(None)
             return
-        if request.share_acquire_mode not in ACQUIRE_MODES:
-            answering.give(refuse_share_fetch(request, ErrorCode.UNKNOWN_SERVER_ERROR))
-            return
         fetch = self._new_fetch(context, request, session)
         yield from fetch.begin(readable, pace)
+        if fetch.has_valid and request.share_acquire_mode not in ACQUIRE_MODES:
+            answering.give(refuse_share_fetch(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            return
         if not fetch.is_decided() and request.max_wait_ms > 0:
             is_complete = yield from fetch.is_complete(pace)
             if not is_complete:

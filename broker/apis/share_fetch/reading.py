@@ -101,6 +101,8 @@ class ShareFetch:
         self._max_bytes = max_bytes
         self._min_bytes = min(request.min_bytes, max_bytes)
         self._begun_ms = self._scheduler.monotonic_ms()
+        self.has_valid = False
+        """True if the session has a partition that exists and that the member may read."""
         self._wanted: list[TopicIdPartition] = []
         self._failures: dict[TopicIdPartition, Failure] = {}
         settings = manager.settings(session.key.group_id)
@@ -120,9 +122,11 @@ class ShareFetch:
                 self._failures[partition] = Failure(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             elif partition.partition not in topic.partitions:
                 self._failures[partition] = Failure(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            elif self._wants_records:
-                topics[topic.id] = topic.name
-                self._wanted.append(partition)
+            else:
+                self.has_valid = True
+                if self._wants_records:
+                    topics[topic.id] = topic.name
+                    self._wanted.append(partition)
         for partition in self._wanted:
             if pace.is_full():
                 yield None

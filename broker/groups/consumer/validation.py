@@ -40,16 +40,21 @@ def heartbeat_fault(
     return None
 
 
+def is_blank(text: str) -> bool:
+    """Return whether a text has nothing but spaces and control characters, as Java trims them."""
+    return all(character <= " " for character in text)
+
+
 def _name_fault(request: ConsumerGroupHeartbeatRequest, api_version: int) -> ApiError | None:
-    """Return the error if an id of the request is empty, or None."""
+    """Return the error if an id of the request is blank, or None."""
     joins = request.member_epoch == JOIN_EPOCH
-    if not request.member_id and (api_version >= MEMBER_ID_REQUIRED_FROM or not joins):
+    if is_blank(request.member_id) and (api_version >= MEMBER_ID_REQUIRED_FROM or not joins):
         return _invalid("MemberId can't be empty.")
-    if not request.group_id:
+    if is_blank(request.group_id):
         return _invalid("GroupId can't be empty.")
-    if request.instance_id == "":
+    if request.instance_id is not None and is_blank(request.instance_id):
         return _invalid("InstanceId can't be empty.")
-    if request.rack_id == "":
+    if request.rack_id is not None and is_blank(request.rack_id):
         return _invalid("RackId can't be empty.")
     return None
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from broker.coordinator.coordinator_log import Record
 from broker.groups.consumer.assignors.assignor import NOTHING_ASSIGNED, Assignment
 from broker.groups.consumer.state.topics import ids_of, metadata_hash
+from broker.groups.consumer.validation import is_blank
 from broker.groups.share.initialization import InitializedTopic, state_topics_record
 from broker.groups.share.settings import ShareGroupSettings
 from broker.groups.share.share_group import ShareGroup, ShareMember
@@ -99,11 +100,11 @@ def is_member_id(text: str) -> bool:
 def heartbeat_fault(request: ShareGroupHeartbeatRequest) -> ApiError | None:
     """Return the error INVALID_REQUEST of a request that no group can serve, or None."""
     message = None
-    if not request.member_id:
+    if is_blank(request.member_id):
         message = "MemberId can't be empty."
-    elif not request.group_id:
+    elif is_blank(request.group_id):
         message = "GroupId can't be empty."
-    elif request.rack_id == "":
+    elif request.rack_id is not None and is_blank(request.rack_id):
         message = "RackId can't be empty."
     elif request.member_epoch < LEAVE_EPOCH:
         message = "MemberEpoch is invalid."

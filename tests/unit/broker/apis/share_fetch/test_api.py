@@ -181,6 +181,14 @@ def test_a_stop_answers_those_who_wait(leader: ShareLeader) -> None:
 # --- limits ---------------------------------------------------------------------------------------
 
 
+def test_an_unknown_acquire_mode_matters_only_where_there_is_a_partition(
+    leader: ShareLeader,
+) -> None:
+    leader.fetch("m", 0, [9], share_acquire_mode=7)
+    leader.fetch("m", 1, [0], share_acquire_mode=7)
+    assert leader.told() == ["m: 9 UNKNOWN_TOPIC_OR_PARTITION", "m: UNKNOWN_SERVER_ERROR"]
+
+
 def test_acquire_modes_as_kafka_recorded_them(leader: ShareLeader) -> None:
     leader.append(5, 5, 5, 5)
     leader.fetch("m1", 0, max_records=3)

@@ -55,6 +55,8 @@ def test_what_the_group_decides_about(said: dict[str, Any]) -> None:
         {"group_id": ""},
         {"instance_id": ""},
         {"rack_id": ""},
+        {"rack_id": " "},
+        {"group_id": "\t"},
         {"rebalance_timeout_ms": -1},
         {"topic_partitions": None},
         {"topic_partitions": OWNED},

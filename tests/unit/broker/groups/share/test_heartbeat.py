@@ -16,6 +16,7 @@ def test_a_conversation_with_apache_kafka() -> None:
     stage = Stage(t=1)
     steps: list[tuple[str, int, tuple[str, ...], int, int, dict[str, tuple[int, ...]] | None]] = [
         ("", 0, ("t",), 42, 0, None),
+        (" ", 0, ("t",), 42, 0, None),
         ("m1", 0, (), 42, 0, None),
         ("m1", -2, (), 42, 0, None),
         ("m1", 0, ("t",), 0, 2, {}),
