@@ -20,6 +20,8 @@ from protocol.record_batch import CorruptBatch, crc_is_valid, read_header
 from protocol.records import iterate_records
 
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+DRAWN_MEMBER = re.compile(r"[A-Za-z0-9_-]{22}")
+"""The id of a classic member that a coordinator makes for a group of the consumer protocol."""
 FOREIGN = re.compile(r"d\d+-")
 IDS = {
     "topic_id": "topic",
@@ -30,7 +32,7 @@ IDS = {
     "log_dir": "directory",
 }
 NOT_DRAWN = (None, 0, -1, "", bytes(16), bytes(range(16)))
-TEXTS = ("error_message", "batch_index_error_message", "documentation")
+TEXTS = ("error_message", "acknowledge_error_message", "batch_index_error_message", "documentation")
 IDENTITY = (
     *("name", "topic", "topic_name", "topic_id", "group_id", "key", "transactional_id"),
     *("resource_type", "resource_name", "partition_index", "partition", "index", "partition_id"),
@@ -39,9 +41,12 @@ IDENTITY = (
 OF_ONE_BROKER = {
     "DESCRIBE_QUORUM": ("log_end_offset", "high_watermark", "leader_epoch"),
     "API_VERSIONS": ("finalized_features_epoch",),
+    # A coordinator learns of a new topic, and of its end, some time after Metadata.
+    "DESCRIBE_SHARE_GROUP_OFFSETS": ("topic_id",),
+    "DELETE_SHARE_GROUP_OFFSETS": ("topic_id",),
     "DESCRIBE_LOG_DIRS": ("total_bytes", "usable_bytes", "partition_size"),
 }
-"""Numbers that tell of the broker's own life."""
+"""Numbers and ids that tell of the broker's own life."""
 KEEPS_ORDER = ("records", "replica_nodes", "isr_nodes", "replicas")
 TODAY_MS = 48 * 3_600_000
 
@@ -90,6 +95,8 @@ class Comparable:
         plain = self._plain("", message)
         if api == "FETCH":
             plain["responses"] = _merged(plain["responses"])
+        if api == "SHARE_FETCH":
+            plain["responses"] = _without_silent(plain["responses"])
         if api == "LIST_OFFSETS":
             _without_the_clock(plain["topics"])
         return self._label(_sorted(plain, ""))
@@ -111,6 +118,8 @@ class Comparable:
             value = bytes(value)
         if name in TEXTS and not self._texts and isinstance(value, str):
             return "<text>" if value else ""
+        if name == "topic_id" and name in self._own:
+            return "<own>"
         if name in IDS and value not in NOT_DRAWN:
             return self.labels.known(IDS[name], value)
         if name == "records" and isinstance(value, bytes):
@@ -131,6 +140,8 @@ class Comparable:
         if isinstance(value, bytes):
             return value.hex()
         if isinstance(value, str):
+            if name == "member_id" and DRAWN_MEMBER.fullmatch(value):
+                return self.labels.known("member", value)
             return self._text(value)
         if isinstance(value, int) and not isinstance(value, bool):
             if name in self._own:
@@ -228,6 +239,17 @@ def _merged(topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
         own = found.setdefault((topic["topic"], topic["topic_id"]), {**topic, "partitions": []})
         own["partitions"] += topic["partitions"]
     return list(found.values())
+
+
+def _without_silent(topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Topics without the partitions that have neither records nor an error: ShareFetch names those
+    whose group state was read in time."""
+    spoken = ("error_code", "acknowledge_error_code", "records", "acquired_records")
+    for topic in topics:
+        topic["partitions"] = [
+            one for one in topic["partitions"] if any(one[name] for name in spoken)
+        ]
+    return [topic for topic in topics if topic["partitions"]]
 
 
 def _sorted(value: Any, name: str) -> Any:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.differential import share_matchers
 from tests.differential.matchers import MATCHERS, MatchedDifference
 
 DATA = Path(__file__).parent / "differences.toml"
+assert share_matchers, "imported for the matchers that it registers"
 SECTIONS = ("process", "behaviour", "requests", "not served")
 
 

@@ -58,8 +58,6 @@ class MatchedDifference:
         return self.beside("error_code")
 
 
-INVALID_REQUEST = 42
-
 Matcher = Callable[[MatchedDifference], bool]
 MATCHERS: dict[str, Matcher] = {}
 
@@ -424,24 +422,6 @@ def features_not_known(met: MatchedDifference) -> bool:
     if met.api != "API_VERSIONS" or met.difference.path != "supported_features":
         return False
     return all(one in met.difference.kafka for one in met.difference.ottla)
-
-
-@matches("batch-of-a-share-group-that-cannot-be")
-def share_batch_that_cannot_be(met: MatchedDifference) -> bool:
-    if met.api != "WRITE_SHARE_GROUP_STATE" or met.codes[1] != INVALID_REQUEST:
-        return False
-    batches = [
-        batch
-        for topic in met.step.body.get("topics") or ()
-        for part in topic.get("partitions") or ()
-        for batch in part.get("state_batches") or ()
-    ]
-    return any(
-        batch["last_offset"] < batch["first_offset"]
-        or batch["delivery_state"] not in range(5)
-        or batch["delivery_count"] < 0
-        for batch in batches
-    )
 
 
 @matches("text-where-kafka-has-none")

@@ -46,6 +46,7 @@ SETTINGS = {
     "share.coordinator.state.topic.min.isr": "1",
     "group.min.session.timeout.ms": "100",
     "group.initial.rebalance.delay.ms": "0",
+    "group.share.assignment.interval.ms": "0",
     "auto.create.topics.enable": "true",
     "num.partitions": "2",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",

@@ -11,7 +11,9 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from tests.differential.bodies_of_share_groups import BODIES as OF_SHARE_GROUPS
 from tests.differential.generate import BODIES, Versions
+from tests.differential.grids.shares import ready_group
 from tests.differential.grids.steps import create, init, join, produce, sync
 from tests.differential.odd_values import can_be_sent, odd_values_for, places_of
 from tests.differential.sequence import Sequence, Step
@@ -23,7 +25,9 @@ def grid(versions: Versions) -> Iterator[Sequence]:
             yield from _of(api, version)
 
 
-def _before() -> list[Step]:
+def _before(api: str) -> list[Step]:
+    if api in OF_SHARE_GROUPS:
+        return ready_group()
     return [
         create("~t0"),
         produce([{"n": 3}]),
@@ -41,13 +45,13 @@ def _of(api: str, version: int) -> Iterator[Sequence]:
         step = Step(api, version, body, connection or 0)
         if can_be_sent(step):
             break
+    before = _before(api)
     for path in places_of(step.body):
         steps = [one for one in _with(step, path) if can_be_sent(one)]
         if steps:
             where = ".".join(str(part) for part in path)
-            yield Sequence(
-                f"odd {api} v{version} {where}", [*_before(), *steps], setup=len(_before())
-            )
+            name = f"odd {api} v{version} {where}"
+            yield Sequence(name, [*before, *steps], setup=len(before))
 
 
 def _with(step: Step, path: tuple[Any, ...]) -> Iterator[Step]:
