@@ -259,7 +259,8 @@ class HeartbeatHandler:
 
     def _assignor_changed(self, turn: Turn) -> bool:
         """Return whether the member's vote for an assignor changes the winner of the vote."""
-        if turn.before is None or turn.before.assignor == turn.subscription.assignor:
+        vote = None if turn.before is None else turn.before.assignor
+        if vote == turn.subscription.assignor:
             return False
         names = self._surroundings.assignors.names
         votes = [

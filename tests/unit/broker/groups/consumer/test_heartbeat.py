@@ -112,3 +112,12 @@ def test_a_static_member_keeps_its_share_under_a_new_id() -> None:
     assert stage.group.holder(T, 0) == "c"
     assert "a" not in stage.group.members
     assert stage.groups[GROUP].static_members == {"j": "b", "i": "c"}
+
+
+def test_a_new_member_that_changes_the_assignor_begins_an_epoch() -> None:
+    """As in Apache Kafka 4.4: the assignor changes, though nothing is subscribed to."""
+    stage = Stage()
+    assert stage.tell(joining("m")).member_epoch == 1
+    assert stage.tell(joining("n", server_assignor="uniform")).member_epoch == 1
+    assert stage.tell(joining("o", server_assignor="range")).member_epoch == 1
+    assert stage.tell(joining("p", server_assignor="range")).member_epoch == 2
