@@ -20,10 +20,13 @@ PROPERTIES = {
     "group.consumer.min.session.timeout.ms": "1000",
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "500",
+    "group.share.min.heartbeat.interval.ms": "100",
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.min.record.lock.duration.ms": "1000",
     "offsets.retention.check.interval.ms": "86400000",
 }
-"""A test may give its group short sessions. A group without members and offsets goes at the next
-check: not amid a test that lists it."""
+"""A test may give its group short sessions, or short locks of records. A group without members and
+offsets goes at the next check: not amid a test that lists it."""
 
 
 @pytest.fixture(scope="session")
