@@ -23,7 +23,8 @@ CLIENTS = (
     Client(
         "confluent-kafka (librdkafka)",
         "2.16.1 (2.16.0)",
-        "produce, consume, groups of both protocols, transactions, administration, TLS, SASL, ACLs",
+        "produce, consume, groups of both protocols, share groups, transactions, administration, "
+        "TLS, SASL, ACLs",
         "`tests/compat/`, `tests/compat/security/`",
     ),
     Client(
@@ -41,10 +42,11 @@ CLIENTS = (
     Client(
         "Java: kafka-clients",
         RELEASE,
-        "produce, consume, groups of both protocols, transactions, administration, TLS, SASL, "
-        "ACLs, delegation tokens",
+        "produce, consume, groups of both protocols, share groups, transactions, administration, "
+        "TLS, SASL, ACLs, delegation tokens",
         "in `tests/compat/`: `test_java_client.py`, `test_groups.py`, "
-        "`test_kafka_transactions.py`, `security/test_java_and_tools.py`",
+        "`test_java_share_consumer.py`, `test_kafka_transactions.py`, "
+        "`security/test_java_and_tools.py`",
     ),
     Client(
         "Kafka Streams",
@@ -56,9 +58,10 @@ CLIENTS = (
     Client(
         "Kafka's command line tools",
         RELEASE,
-        "topics, configs, groups of both protocols, offsets, log dirs, quorum, reassignments, "
-        "transactions, dump-log, TLS, SASL, ACLs, delegation tokens",
-        "in `tests/compat/`: `test_java_tools.py`, `test_cluster_tools.py`, `test_dump_log.py`, "
+        "topics, configs, groups of both protocols, share groups, offsets, log dirs, quorum, "
+        "reassignments, transactions, dump-log, TLS, SASL, ACLs, delegation tokens",
+        "in `tests/compat/`: `test_java_tools.py`, `test_java_share_tools.py`, "
+        "`test_cluster_tools.py`, `test_dump_log.py`, "
         "`security/test_java_and_tools.py`",
     ),
     Client(

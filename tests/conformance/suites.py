@@ -96,8 +96,8 @@ $ export KGO_TEST_OAUTH_SEEDS=127.0.0.1:9095
 $ KGO_SEEDS=127.0.0.1:9093 KGO_TEST_TLS=ca:ca.pem,cert:client.crt,key:client.key \\
     go test ./pkg/kgo -skip TestIssue769
 $ KGO_SEEDS=127.0.0.1:9092 go test ./pkg/kgo -run TestIssue769""",
-        passed=150,
-        skipped=6,
+        passed=155,
+        skipped=1,
         when="2026-11-30",
         note=(
             "`node.properties` has an authorizer and four listeners for clients: PLAINTEXT on "
@@ -105,9 +105,9 @@ $ KGO_SEEDS=127.0.0.1:9092 go test ./pkg/kgo -run TestIssue769""",
             "SASL_PLAINTEXT, with SCRAM on 9094 and with OAUTHBEARER on 9095. The suite's tokens "
             "are unsigned: `ottla.sasl.oauthbearer.unsecured.tokens.allowed=true`. `TestIssue769` "
             "has its own dialer, which kgo rejects together with TLS, so the last command runs it "
-            "on the PLAINTEXT listener. The suite skips five tests of share groups, because Ottla "
-            "does not support share groups yet, and a test for brokers that do not name Produce v2;"
-            " Ottla names it, as Kafka 4.4 does."
+            "on the PLAINTEXT listener. Five tests of share groups ran on 2026-12-01, with "
+            "`-run Share`. The suite skips a test for brokers that do not name Produce v2; Ottla "
+            "names it, as Kafka 4.4 does."
         ),
     ),
     Suite(
@@ -189,7 +189,7 @@ $ cd tests && ./test-runner -L -p2 -Q -V 4.4.0""",
         ),
     ),
     Suite(
-        name="Kafka's verifiable producer and consumer",
+        name="Kafka's verifiable producer and consumers",
         version="4.4.0",
         source="org.apache.kafka:kafka-tools",
         command="""\
@@ -197,13 +197,17 @@ $ ottla serve --override num.partitions=4
 $ kafka-verifiable-producer --bootstrap-server 127.0.0.1:9092 --topic verify \\
     --max-messages 100000 --acks -1
 $ kafka-verifiable-consumer --bootstrap-server 127.0.0.1:9092 --topic verify \\
-    --group-id v --max-messages 100000 --reset-policy earliest""",
-        passed=2,
+    --group-id v --max-messages 100000 --reset-policy earliest
+$ kafka-verifiable-share-consumer --bootstrap-server 127.0.0.1:9092 --topic verify \\
+    --group-id s --max-messages 100000 --offset-reset-strategy earliest \\
+    --acknowledgement-mode sync""",
+        passed=3,
         skipped=0,
-        when="2026-11-30",
+        when="2026-12-01",
         note=(
             "Ottla acknowledged all 100,000 records. The consumer read them all, and committed "
-            "their offsets without an error."
+            "their offsets without an error. The share consumer read each record once, and "
+            "acknowledged it without an error."
         ),
     ),
     Suite(
