@@ -71,6 +71,25 @@ class Grouped(NamedTuple):
     """How often a group without changes had to be Stable, and was."""
 
 
+class Shared(NamedTuple):
+    """The counts of events in share groups (KIP-932). Only acknowledgements that were answered
+    without an error count."""
+
+    loads: int = 0
+    """How often a leader loaded a share-partition."""
+    deliveries: int = 0
+    """Records that a member has acquired."""
+    redeliveries: int = 0
+    """Those of them that had been acquired before."""
+    accepts: int = 0
+    releases: int = 0
+    rejects: int = 0
+    renewals: int = 0
+    gaps: int = 0
+    letters: int = 0
+    """Records in dead-letter topics."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
     """The result of a run that kept every invariant."""
@@ -84,6 +103,7 @@ class RunOutcome:
     judged: Judged = Judged()
     muted: Muted = Muted()
     grouped: Grouped = Grouped()
+    shared: Shared = Shared()
 
 
 class Failure(AssertionError):

@@ -21,6 +21,7 @@ class FaultRates:
     power_loss: float = 0.0
     kill_leader: float = 0.0
     kill_coordinator: float = 0.0
+    kill_share_coordinator: float = 0.0
     kill_controller: float = 0.0
     kill_all: float = 0.0
     kill_voters: float = 0.0
@@ -84,6 +85,7 @@ DEADLY = (
     "die_in_a_write",
     "kill_leader",
     "kill_coordinator",
+    "kill_share_coordinator",
     "kill_controller",
     "kill_all",
     "kill_voters",

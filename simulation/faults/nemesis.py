@@ -142,6 +142,10 @@ class Nemesis:
             node = self._view.coordinator()
         self._kill_node("kill_coordinator", node)
 
+    def _kill_share_coordinator(self) -> None:
+        """Kill the share coordinator, if there is one."""
+        self._kill_node("kill_share_coordinator", self._view.share_coordinator())
+
     def _kill_controller(self) -> None:
         """Kill the active controller, if there is one."""
         self._kill_node("kill_controller", self._view.active_controller())

@@ -4,6 +4,8 @@ tests/simulation/README.md."""
 from __future__ import annotations
 
 from broker.replication.fetch_session import FetchSession
+from broker.replication.partition import Partition
+from broker.share.share_partition_manager import SharePartitionManager
 from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from simulation.invariants.invariant import Invariant, OfEachBroker, Promises
@@ -172,10 +174,21 @@ class NothingIsLeft(OfEachBroker):
                 listeners = [
                     listener
                     for listener in partition.listeners
-                    if isinstance(listener, FetchSession) or not self.in_cluster
+                    if isinstance(listener, FetchSession | SharePartitionManager)
+                    or not self.in_cluster
                 ]
-                if any(listener not in sessions for listener in listeners):
+                if any(
+                    listener not in sessions and not _shares(listener, partition)
+                    for listener in listeners
+                ):
                     raise self.broken(f"{partition!r} has listeners that nobody owns")
+
+
+def _shares(listener: object, partition: Partition) -> bool:
+    """Return whether a listener waits for records of a partition for a share group."""
+    if not isinstance(listener, SharePartitionManager):
+        return False
+    return bool(listener.partitions.of_partition(partition.topic_id, partition.index))
 
 
 CONTROL_INVARIANTS = (

@@ -12,6 +12,7 @@ from simulation.machines.sim_broker import SimBroker
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
+SHARE_TOPIC = "__share_group_state"
 
 
 class SimulatedNodes:
@@ -73,6 +74,11 @@ class SimulatedNodes:
         """Return the leader of the first partition of `__transaction_state`, None if there is
         none."""
         return self.leader(TRANSACTIONS_TOPIC, 0)
+
+    def share_coordinator(self) -> SimBroker | None:
+        """Return the leader of the first partition of `__share_group_state`, None if there is
+        none."""
+        return self.leader(SHARE_TOPIC, 0)
 
     # --- health --------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ from tests.simulation.copiers import Copier
 from tests.simulation.group_members import GroupMember
 from tests.simulation.plans import Plan
 from tests.simulation.producers import IDEMPOTENT, ChurnProducer, SimProducer
+from tests.simulation.share_groups.share_member import ShareMember
+from tests.simulation.share_groups.share_settings import SharedGroup
 from tests.simulation.transfers import Transferrer
 
 STEADY = {"orders": 3, "clicks": 2}
@@ -39,6 +41,8 @@ class Stage(Protocol):
     plain: dict[str, int]
     """The topics that need no transactions."""
     steady: dict[str, int]
+    shares: tuple[SharedGroup, ...]
+    """Its share groups."""
 
     def add(self, kind: Callable[..., Any], name: str, **options: Any) -> Any: ...
 
@@ -110,6 +114,14 @@ def add_consumers(stage: Stage) -> None:
     for number in range(2):
         stage.add(ChurningMember, f"gusty-{number}", group=GUSTY, topics=both, churning=CHURNING,
                   instance_id=None)  # fmt: skip
+
+
+def add_sharers(stage: Stage) -> None:
+    """Members of the share groups."""
+    for group in stage.shares:
+        for number in range(group.members):
+            stage.add(ShareMember, f"{group.name}-{number}", group=group.name,
+                      topics=list(stage.plain))  # fmt: skip
 
 
 def add_transactions(stage: Stage) -> None:

@@ -71,10 +71,17 @@ class Plan:
     """Whether clients have quotas, which come and go."""
     assigned: bool = False
     """Whether there is a group that the broker assigns (KIP-848)."""
+    shared: bool = False
+    """Whether there are share groups (KIP-932)."""
 
     def with_groups(self) -> Plan:
         """The same with groups that the broker assigns, and without transactions and rights."""
         return replace(self, assigned=True, transactional=False, secured=False)
+
+    def with_shares(self) -> Plan:
+        """The same with share groups, whose coordinator dies, too, and without rights."""
+        faults = replace(self.faults, kill_share_coordinator=3.0 if self.is_cluster else 0.0)
+        return replace(self, shared=True, faults=faults, assigned=False, secured=False)
 
     @property
     def is_cluster(self) -> bool:

@@ -12,9 +12,11 @@ for everything that is said and done; its checksum is the same in every run of t
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from broker.node.node import Node
+from controller.metadata.image import ResourceType
 from simulation.invariants.cluster_invariants import CLUSTER_INVARIANTS
 from simulation.invariants.control_invariants import CONTROL_INVARIANTS
 from simulation.invariants.invariant import Invariant
@@ -39,6 +41,7 @@ from tests.simulation.cast import (
     STEADY,
     TRANSACTIONAL,
     add_consumers,
+    add_sharers,
     add_to_cluster,
     add_to_one_broker,
     add_transactions,
@@ -58,6 +61,12 @@ from tests.simulation.plans import Plan
 from tests.simulation.quotas.quota_changer import SETTINGS, QuotaChanger
 from tests.simulation.quotas.quota_invariants import NobodyWaitsForEver
 from tests.simulation.quotas.working_time import working_node
+from tests.simulation.share_groups.drained import NoRecordIsLost, undrained
+from tests.simulation.share_groups.share_group_invariants import SHARE_GROUP_INVARIANTS
+from tests.simulation.share_groups.share_invariants import RecordsAreShared
+from tests.simulation.share_groups.share_member import ShareMember
+from tests.simulation.share_groups.share_settings import SETTINGS as SHARE_SETTINGS
+from tests.simulation.share_groups.share_settings import ShareAdmin, groups_of, patience_of
 from tests.simulation.transaction_invariants import TRANSACTION_INVARIANTS, hanging
 from tests.simulation.watermark_invariants import WATERMARK_INVARIANTS
 
@@ -101,12 +110,14 @@ class Simulation(SimulatedCluster):
             *(CLUSTER_INVARIANTS if plan.is_cluster else ()),
             *(TRANSACTION_INVARIANTS if plan.transactional else ()),
             *((*CONSUMER_INVARIANTS, *LOG_INVARIANTS) if plan.assigned else ()),
+            *(SHARE_GROUP_INVARIANTS if plan.shared else ()),
         )
         properties = {
             "log.dirs": plan.log_dirs,
             **(settings(plan.everyone) if plan.secured else {}),
             **(SETTINGS if plan.limited else {}),
             **(CONSUMER_SETTINGS if plan.assigned else {}),
+            **(SHARE_SETTINGS if plan.shared else {}),
             **plan.properties,
         }
         super().__init__(
@@ -116,6 +127,7 @@ class Simulation(SimulatedCluster):
         options = f" --brokers {plan.layout.brokers}"
         options += " --quotas" if plan.limited else ""
         options += " --groups" if plan.assigned else ""
+        options += " --shares" if plan.shared else ""
         self.replay = f"python -m tests.simulation{options} --seed {seed}"
         self.rights = AnswersAgreeWithAcls(self.world, self.promises)
         if plan.secured:
@@ -128,12 +140,20 @@ class Simulation(SimulatedCluster):
         if plan.assigned:
             self.watch(self.counts)
             self.watch(self.settling)
+        self.shares = groups_of(seed) if plan.shared else ()
+        self.records = RecordsAreShared(self.world, self.promises, groups=self.shares)
         self._twin: GroupMember | None = None
         self.plain = CLUSTER_STEADY if plan.is_cluster else STEADY
         """The topics that need no transactions."""
         self.steady = self.plain | (TRANSACTIONAL if plan.transactional else {})
         if plan.transactional:
             self.promises.transactional_topics = (SOURCE, *TRANSACTIONAL)
+        self.drained = NoRecordIsLost(
+            self.world, self.promises, records=self.records, topics=list(self.plain)
+        )
+        if plan.shared:
+            self.watch(self.records)
+            self.watch(self.drained)
         self.groups = GROUPS[:1] if plan.is_cluster else GROUPS
         self._assigned = (ASSIGNED, MIGRATING, GUSTY) if plan.assigned else ()
         self.promises.assigned_groups = self._assigned
@@ -155,7 +175,8 @@ class Simulation(SimulatedCluster):
 
     def run(self) -> RunOutcome:
         """Raises Failure."""
-        return self.judged(self._run)
+        with patience_of(self.seed) if self.plan.shared else nullcontext():
+            return self.judged(self._run)
 
     def judged(self, story: Callable[[], None]) -> RunOutcome:
         """Let `story` happen, and judge it. Raises Failure."""
@@ -171,6 +192,7 @@ class Simulation(SimulatedCluster):
             self.rights.judged,
             self.waits.muted,
             self.counts.grouped._replace(settled=self.settling.judged),
+            self.records.shared._replace(letters=self.drained.letters),
         )
 
     def _run(self) -> None:
@@ -201,6 +223,8 @@ class Simulation(SimulatedCluster):
             add_transactions(self)
         if self.plan.assigned:
             add_consumers(self)
+        if self.plan.shared:
+            add_sharers(self)
         if self.plan.limited:
             self.add(QuotaChanger, "quotas", think_ms=QUOTAS_CHANGE_MS)
 
@@ -209,6 +233,18 @@ class Simulation(SimulatedCluster):
                          trimmed=["clicks"], replicas=self.plan.replicas,
                          limited=self.plan.limited)  # fmt: skip
         self.run_until(lambda: admin.ready, 60_000)
+        if self.shares:
+            self.add(ShareAdmin, "share-admin", groups=self.shares)
+            self.run_until(self._are_shares_known, 60_000)
+
+    def _are_shares_known(self) -> bool:
+        """Whether all brokers have the configs of the share groups: with those before, a group
+        would begin at the end."""
+        return all(
+            broker.node is not None and broker.node.image.config(ResourceType.GROUP, group.name)
+            for broker in self.view.brokers
+            for group in self.shares
+        )
 
     def add(self, kind: Callable[..., Any], name: str, **options: Any) -> Any:
         """Start a client."""
@@ -266,14 +302,24 @@ class Simulation(SimulatedCluster):
 
     def unsettled(self) -> bool:
         """Also members that are still on their way into their group."""
-        return super().unsettled() or any(
-            isinstance(one, GroupMember) and not one.done and not one.assigned
-            for one in self.clients
+        return (
+            super().unsettled()
+            or any(
+                isinstance(one, GroupMember) and not one.done and not one.assigned
+                for one in self.clients
+            )
+            or (self._is_sharing() and undrained(self.records, list(self.plain), self.view.brokers))
         )
+
+    def _is_sharing(self) -> bool:
+        """Whether members of share groups are there to finish what is left."""
+        return any(isinstance(one, ShareMember) and not one.done for one in self.clients)
 
     def read_everything(self, name: str) -> None:
         reader = self.add(FinalReader, name, groups=[*self.groups, *self._assigned],
-                          steady=list(self.steady), skipped=self.promises.unclean_topics,
+                          steady=list(self.steady),
+                          skipped=(*self.promises.unclean_topics,
+                                   *(group.dead_letters for group in self.shares)),
                           assigned=self._assigned,
                           transactional=(COPIERS,) if self.plan.transactional else ())  # fmt: skip
         self.run_until(lambda: reader.done, 45_000)

@@ -1,0 +1,46 @@
+"""Share groups in a cluster, seed by seed; and brokers that break a rule of theirs: each is caught.
+
+Thousands of seeds run by command (`python -m tests.simulation --shares`).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.__main__ import Job
+from tests.simulation.share_groups.share_mutants import QUICK, SHARE_MUTANTS, plan_of, share_failure
+from tests.simulation.simulation import Simulation
+
+pytestmark = pytest.mark.slow
+
+FOUND = {
+    116: "all records in flight were final, and the log began behind them: the start offset fell",
+    123: "dead letters were lost, as too few brokers were alive to create their topic",
+    134: "the log of the next leader began before that of the last; what it had deleted counted as "
+    "lost (a false alarm)",
+    146: "after a load all was final, and the start offset stays until the leader reads on: that "
+    "is no record that is left (a false alarm)",
+}
+"""Seeds in which something was wrong once."""
+
+
+@pytest.mark.long(sample=1)
+@pytest.mark.parametrize("seed", range(6))
+def test_every_invariant_holds(seed: int) -> None:
+    shared = Simulation(seed, plan_of(seed)).run().shared
+    assert shared.accepts > 50, "too little happened to prove anything"
+    assert shared.redeliveries > 0
+
+
+@pytest.mark.long(sample=1)
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_was_wrong_once_holds_now(seed: int) -> None:
+    assert Simulation(seed, Job(seed, 3, shares=True).plan).run().shared.accepts > 50
+
+
+@pytest.mark.long(sample=2)
+@pytest.mark.parametrize("name", QUICK)
+def test_a_broken_rule_is_caught(name: str) -> None:
+    failure = share_failure(name)
+    assert failure is not None, "nobody noticed"
+    assert failure.invariant in SHARE_MUTANTS[name][1], failure
