@@ -148,7 +148,8 @@ class InFlightWindow:
         if last_final is None:
             return False
         if last_final == self.batches[-1].last:
-            self.start_offset = self.end_offset = last_final + 1
+            # The log may begin behind the last batch.
+            self.start_offset = self.end_offset = max(last_final + 1, self.start_offset)
             self.batches.clear()
             return True
         before = (self.start_offset, len(self.batches))

@@ -340,6 +340,15 @@ def test_the_log_start_moves_the_start_offset() -> None:
     assert group.partition.start_offset == 15
 
 
+def test_a_write_that_ends_behind_the_log_start_leaves_the_start_offset() -> None:
+    group = Group(*TENS[:4])
+    group.fetch()
+    write = group.begin(0, 39)
+    group.partition.log_start_moved(50)
+    group.persist(write)
+    assert (group.partition.start_offset, group.partition.next_fetch_offset()) == (50, 50)
+
+
 def test_the_log_start_moves_an_empty_window() -> None:
     group = Group(*TENS)
     group.partition.log_start_moved(30)
