@@ -75,6 +75,15 @@ RETRIABLE = frozenset(
 CreateTopics = Callable[[CreateTopicsRequest, Callable[[CreateTopicsResponse | None], None]], None]
 """Sends CreateTopics to the controller with the rights of this node. The response is None if no
 answer came in time."""
+_CREATION_MAY_PASS = frozenset(
+    {
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+    }
+)
+"""The errors of a CreateTopics that may pass: there may be too few live brokers now."""
 Place = Destination | Unusable | MissingTopic | MissingLeader
 
 
@@ -273,10 +282,11 @@ class DeadLetterWriter:
                 self._retry(letters, f"topic {topic} is not in the metadata of this broker yet")
             else:
                 self._route_later(letters)
-        elif error is ErrorCode.THROTTLING_QUOTA_EXCEEDED:
-            self._retry(letters, f"the creation of topic {topic} is throttled")
+            return
+        message = (result and result.error_message) or ""
+        if error in _CREATION_MAY_PASS:
+            self._retry(letters, f"topic {topic} cannot be created: {error.name}", message)
         else:
-            message = (result and result.error_message) or ""
             for letter in letters:
                 self._give_up(letter, f"topic {topic} cannot be created: {error.name}", message)
 

@@ -154,7 +154,15 @@ def test_the_metadata_may_come_before_the_answer_to_create_topics() -> None:
     assert stage.next_sent().offsets() == [1]
 
 
-@pytest.mark.parametrize("error", [ErrorCode.THROTTLING_QUOTA_EXCEEDED, ErrorCode.NONE, None])
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        ErrorCode.NONE,
+        None,
+    ],
+)
 def test_a_creation_is_tried_five_times(error: ErrorCode | None) -> None:
     """None: the controller did not answer. NONE: the topic was created, and is gone again."""
     stage = Stage(leaders=())
