@@ -140,6 +140,7 @@ class InFlightWindow:
             self._has_available = True
         self.start_offset = offset
         self.end_offset = max(self.end_offset, offset)
+        self.note_read(offset)
 
     def move_start(self) -> bool:
         """Move the start offset behind the final records at the window's beginning, and drop the

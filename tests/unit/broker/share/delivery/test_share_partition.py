@@ -349,6 +349,14 @@ def test_a_write_that_ends_behind_the_log_start_leaves_the_start_offset() -> Non
     assert (group.partition.start_offset, group.partition.next_fetch_offset()) == (50, 50)
 
 
+def test_what_the_log_has_lost_is_not_to_be_read_after_a_load() -> None:
+    group = Group(*TENS[1:], batches=(StateBatch(5, 14, RecordState.AVAILABLE, 1),))
+    assert group.partition.next_fetch_offset() == 0
+    group.partition.log_start_moved(10)
+    assert group.partition.next_fetch_offset() == 10
+    assert group.fetch(max_records=20) == [(10, 14, 2), (15, 29, 1)]
+
+
 def test_the_log_start_moves_an_empty_window() -> None:
     group = Group(*TENS)
     group.partition.log_start_moved(30)
