@@ -280,7 +280,8 @@ class SharePartitions:
         """
         ready = self.ready(key)
         if ready is None:
-            done(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+            text = "This server does not host this topic-partition."
+            done(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
             return
         try:
             write = ready.partition.acknowledge(member, batches, self._scheduler.monotonic_ms())
