@@ -34,8 +34,76 @@ CONFIGS = (
 
 
 def grid(versions: Versions) -> Iterator[Sequence]:
+    yield from _known()
     for number in range(WALKS):
         yield _walk(number, versions)
+
+
+def _known() -> Iterator[Sequence]:
+    """One sequence for each deliberate difference that the walks and the other grids may miss."""
+    group = {"group_ids": ["~g0"]}
+    refused = {"topic_name": "~t0", "partitions": [{"partition_index": 9, "start_offset": 1}]}
+    few = {"max_records": 1, "share_session_epoch": {"$": "share_session_epoch", "of": "~g0/0"}}
+    stories = {
+        "a partition twice": [*ready_group(), share_fetch(1, topics=[_topic(0, 0)])],
+        "what is not in flight": [
+            *ready_group(),
+            share_fetch(),
+            _acknowledges([(0, 2, 1)]),
+            _acknowledges([(1, 1, 1), (2, 3, 3)]),
+        ],
+        "few records": [
+            *ready_group(),
+            share_fetch(2, max_records=1, share_acquire_mode=1),
+            _acknowledges([(6, 6, 1)]),
+            share_fetch(topics=[], **few),
+        ],
+        "a deleted topic": [
+            *ready_group(),
+            Step("DELETE_TOPICS", 5, {"topic_names": ["~t0"], "timeout_ms": 30_000}),
+            share_fetch(topics=[], **few),
+        ],
+        "refused offsets": [
+            create("~t0"),
+            Step("ALTER_SHARE_GROUP_OFFSETS", 0, {"group_id": "~g0", "topics": [refused]}),
+            Step("SHARE_GROUP_DESCRIBE", 1, group),
+        ],
+        "no state": [
+            create("~t0"),
+            *_joins_and_leaves(),
+            Step(
+                "DELETE_SHARE_GROUP_OFFSETS",
+                0,
+                {"group_id": "~g0", "topics": [{"topic_name": "~t0"}]},
+            ),
+        ],
+    }
+    for name, steps in stories.items():
+        yield Sequence(f"shares known {name}", steps, probes=False)
+
+
+def _joins_and_leaves() -> list[Step]:
+    return [share_heartbeat(subscribed_topic_names=["~never"]), share_heartbeat(member_epoch=-1)]
+
+
+def _topic(*partitions: int, batches: list[Body] | None = None) -> Body:
+    return {
+        "topic_id": {"$": "topic_id", "of": "~t0"},
+        "partitions": [
+            {"partition_index": one, "acknowledgement_batches": batches or []} for one in partitions
+        ],
+    }
+
+
+def _acknowledges(batches: list[tuple[int, int, int]]) -> Step:
+    """ShareAcknowledge of `~t0-0` by the member of connection 0."""
+    made = [
+        {"first_offset": first, "last_offset": last, "acknowledge_types": [kind]}
+        for first, last, kind in batches
+    ]
+    body = {"group_id": "~g0", "member_id": "~m0", "topics": [_topic(0, batches=made)]}
+    body["share_session_epoch"] = {"$": "share_session_epoch", "of": "~g0/0"}
+    return Step("SHARE_ACKNOWLEDGE", 1, body, 0)
 
 
 def share_heartbeat(connection: int = 0, **body: object) -> Step:
@@ -46,11 +114,9 @@ def share_heartbeat(connection: int = 0, **body: object) -> Step:
 
 def share_fetch(connection: int = 0, **body: object) -> Step:
     """The first ShareFetch of a session with both partitions of `~t0`."""
-    partitions = [{"partition_index": number} for number in (0, 1)]
-    topic = {"topic_id": {"$": "topic_id", "of": "~t0"}, "partitions": partitions}
     made: Body = {"group_id": "~g0", "member_id": f"~m{connection}", "share_session_epoch": 0}
     made |= {"max_wait_ms": 200, "min_bytes": 1, "max_records": 500, "batch_size": 500}
-    return Step("SHARE_FETCH", 2, made | {"topics": [topic]} | body, connection)
+    return Step("SHARE_FETCH", 2, made | {"topics": [_topic(0, 1)]} | body, connection)
 
 
 def ready_group(**configs: str) -> list[Step]:
