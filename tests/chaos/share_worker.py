@@ -34,6 +34,7 @@ from tests.chaos.share_audit import ACCEPT, OK, REFUSED, REJECT, RELEASE, UNKNOW
 from tests.clients.wire_client import WireClient
 
 CALL_S = 10.0
+AGAIN_S = 0.05
 WAIT_MS = 200
 METADATA_S = 1.0
 HEARTBEAT_S = 0.5
@@ -111,7 +112,7 @@ class ShareWorker:
                 self._turn()
             except OSError:
                 self._look_at = 0.0
-                time.sleep(0.05)
+                time.sleep(AGAIN_S)
 
     def _turn(self) -> None:
         now = time.monotonic()
@@ -125,7 +126,7 @@ class ShareWorker:
             by_leader.setdefault(self._leaders.get(partition, -1), set()).add(partition)
         by_leader.pop(-1, None)
         if not by_leader:
-            time.sleep(0.05)
+            time.sleep(AGAIN_S)
         for leader, partitions in by_leader.items():
             self._fetch(leader, partitions)
 
