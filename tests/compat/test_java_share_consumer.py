@@ -27,7 +27,6 @@ two members: each record once, to both members
 delivery limit: 0x1 1x1; then 0x2 1x2; then 2x1
 read_uncommitted: [aborted, committed, 0]
 read_committed: [committed, 0]
-unsubscribe: 0x1; then 1x1
 """
 """Of each script of ShareRounds.java: `5x2` is the second delivery of offset 5."""
 

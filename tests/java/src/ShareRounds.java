@@ -71,7 +71,6 @@ public final class ShareRounds {
         scripts.put("delivery limit", ShareRounds::deliveryLimit);
         scripts.put("read_uncommitted", round -> round.transactions("read_uncommitted"));
         scripts.put("read_committed", round -> round.transactions("read_committed"));
-        scripts.put("unsubscribe", ShareRounds::unsubscribe);
         if (args.length > 1) {
             scripts.keySet().retainAll(List.of(args).subList(1, args.length));
         }
@@ -287,16 +286,6 @@ public final class ShareRounds {
             consumer.poll(POLL).forEach(record -> values.add(record.value()));
         }
         return values.toString();
-    }
-
-    private String unsubscribe() throws Exception {
-        produce(1);
-        KafkaShareConsumer<String, String> consumer = consumer();
-        String first = shown(poll(consumer, 1));
-        consumer.unsubscribe();
-        KafkaShareConsumer<String, String> other = consumer();
-        produce(1);
-        return first + "; then " + shown(poll(other, 1));
     }
 
     private KafkaShareConsumer<String, String> consumer(String... configs) {
