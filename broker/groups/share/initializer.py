@@ -29,6 +29,8 @@ from protocol.errors import ErrorCode
 
 log = logging.getLogger(f"ottla.{__name__}")
 
+_NO_FAILURE = (ErrorCode.NONE, ErrorCode.FENCED_STATE_EPOCH)
+
 Submit = Callable[[Callable[[], Decided[Done]], Callable[[ErrorCode, Done], None]], None]
 
 
@@ -61,6 +63,7 @@ class Initializer:
         self._find = find
         self._submit = submit
         self._unanswered: dict[str, int] = {}
+        self._asked: set[SharePartitionKey] = set()
         self._since_ms: dict[str, float] = {}
         self._failures: dict[str, ErrorCode] = {}
         """The last error of each group that is logged already."""
@@ -93,15 +96,23 @@ class Initializer:
         """Ask the share coordinator to initialize partitions, and write the result.
 
         Then `done` gets NONE, or the error of that write, and the answer for each partition.
+        Without `done`, partitions whose answer is still to come are not asked for: a heartbeat may
+        have decided to begin again before the first initialization could begin. The second would
+        replace a state that is already in use.
         """
-        group_id = asked.group_id
+        group_id, keys = asked.group_id, list(asked.start_offsets)
+        if done is None:
+            keys = [key for key in keys if key not in self._asked]
+            if not keys:
+                return
+        self._asked.update(keys)
         self._unanswered[group_id] = self._unanswered.get(group_id, 0) + 1
 
         def ask(key: SharePartitionKey, reply: StateReply) -> None:
             """Initialize one partition."""
             self._states().initialize(key, asked.state_epoch, asked.start_offsets[key], reply)
 
-        ask_all(list(asked.start_offsets), ask, partial(self._answered, group_id, done))
+        ask_all(keys, ask, partial(self._answered, group_id, done))
 
     def _answered(
         self,
@@ -113,6 +124,7 @@ class Initializer:
         self._unanswered[group_id] -= 1
         if not self._unanswered[group_id]:
             del self._unanswered[group_id]
+        self._asked.difference_update(answers)
         self._log_failure(group_id, answers)
 
         def written(error: ErrorCode, reply: Done) -> None:
@@ -139,8 +151,9 @@ class Initializer:
         return NOTHING._replace(records=[state_topics_record(group_id, topics)])
 
     def _log_failure(self, group_id: str, answers: StateAnswers) -> None:
-        """Log at ERROR that partitions could not be initialized, once until the error changes."""
-        failed = [error for error, _ in answers.values() if error is not ErrorCode.NONE]
+        """Log at ERROR that partitions could not be initialized, once until the error changes.
+        FENCED_STATE_EPOCH is none: the group's next coordinator has initialized them."""
+        failed = [error for error, _ in answers.values() if error not in _NO_FAILURE]
         if not failed:
             self._failures.pop(group_id, None)
         elif self._failures.get(group_id) is not failed[0]:
