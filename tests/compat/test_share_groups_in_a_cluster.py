@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.compat.test_java_share_consumer import SEEN
+from tests.compat.share_rounds import SEEN
 from tests.tools.cluster_processes import KAFKA, ClusterProcesses
 from tests.tools.java_tools import run_program
 
