@@ -30,7 +30,7 @@ from controller.requests.rights import EVERYTHING, allowed_in_slices, split_in_s
 from ground.sliced_work import Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
+from protocol.errors import ApiError, ErrorCode
 from protocol.frames.encoded_items import Items
 from protocol.messages.delete_groups import (
     DeletableGroupResult,
@@ -123,10 +123,8 @@ class GroupAdminApi:
     def _described_group(self, group_id: str, version: int) -> Steps[DescribedGroup]:
         """Return the group or its error, in slices. The authorized operations are not asked for."""
         group = yield from self._coordinator.describe(group_id)
-        if group is ErrorCode.GROUP_ID_NOT_FOUND:
-            group = _absent_group(group_id, version)
-        elif isinstance(group, ErrorCode):
-            group = DescribedGroup(error_code=group, group_id=group_id)
+        if isinstance(group, ApiError):
+            group = _undescribed_group(group_id, group, version)
         group.authorized_operations = OPERATIONS_NOT_ASKED
         return group
 
@@ -196,15 +194,13 @@ def _denied_group(group_id: str) -> DescribedGroup:
     )
 
 
-def _absent_group(group_id: str, version: int) -> DescribedGroup:
-    """Return GROUP_ID_NOT_FOUND for the group or, in old versions, a dead group."""
+def _undescribed_group(group_id: str, error: ApiError, version: int) -> DescribedGroup:
+    """Return the group's error. A group that is not found is dead; old versions have no error for
+    it."""
+    if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+        return DescribedGroup(error_code=error.code, group_id=group_id)
     if version >= NOT_FOUND_FROM:
-        return DescribedGroup(
-            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-            error_message=f"Group {group_id} not found.",
-            group_id=group_id,
-            group_state=DEAD.value,
-        )
+        return DescribedGroup(error.code, error.message, group_id, DEAD.value)
     return DescribedGroup(group_id=group_id, group_state=DEAD.value)
 
 

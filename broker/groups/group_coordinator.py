@@ -28,7 +28,6 @@ from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.consumer.heartbeat import refusal
 from broker.groups.consumer.membership import Beat, HeartbeatSender
-from broker.groups.consumer.protocol import not_found
 from broker.groups.consumer.surroundings import ConsumerGroupInputs
 from broker.groups.consumer.validation import heartbeat_fault
 from broker.groups.fetched_offsets import FetchedOffsets, RequestedPartitions
@@ -472,7 +471,7 @@ class GroupCoordinator:
 
     # -- administration ------------------------------------------------------------------------
 
-    def describe(self, group_id: str) -> Steps[DescribedGroup | ErrorCode]:
+    def describe(self, group_id: str) -> Steps[DescribedGroup | ApiError]:
         """Return the description of a classic group, or the error: GROUP_ID_NOT_FOUND if none.
 
         Waits while an append is replayed only in part: amid its conversion, a group is incomplete.
@@ -480,9 +479,8 @@ class GroupCoordinator:
         yield from self._runtime.wait_until_replayed(self.partition_for(group_id))
         shard = self._shard_for(group_id)
         if isinstance(shard, ErrorCode):
-            return shard
-        described = shard.describe(group_id)
-        return ErrorCode.GROUP_ID_NOT_FOUND if described is None else described
+            return ApiError(shard)
+        return shard.describe(group_id)
 
     def describe_consumers(
         self, group_id: str, done: Callable[[DescribedConsumerGroup], None]
@@ -494,12 +492,12 @@ class GroupCoordinator:
             """Answer with the error; `message` None: without a message."""
             done(DescribedConsumerGroup(error_code=error, error_message=message, group_id=group_id))
 
-        def respond(error: ErrorCode, group: DescribedConsumerGroup | None) -> None:
-            """Answer with the description, or with the error; None is GROUP_ID_NOT_FOUND."""
+        def respond(error: ErrorCode, group: DescribedConsumerGroup | ApiError) -> None:
+            """Answer with the description, or with the error."""
             if error is not ErrorCode.NONE:
                 refuse(error)
-            elif group is None:
-                refuse(ErrorCode.GROUP_ID_NOT_FOUND, not_found(group_id).message)
+            elif isinstance(group, ApiError):
+                refuse(group.code, group.message)
             else:
                 done(group)
 

@@ -50,7 +50,7 @@ from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
 from broker.groups.removal import ShardRemoval
 from ground.ports import Scheduler
 from ground.sliced_work import Pace, Steps
-from protocol.errors import ErrorCode
+from protocol.errors import ApiError, ErrorCode
 from protocol.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from protocol.messages.describe_groups import DescribedGroup
@@ -381,12 +381,12 @@ class GroupShard:
         """
         group_id = beat.request.group_id
         if self._is_of_other_kind(group_id):
-            return Outcome(refusal(not_found(group_id)))
+            return Outcome(refusal(not_found(group_id, is_other=True)))
         classic = self._classic_group(group_id)
         if classic is None:
             return self._consumers.heartbeat(group_id, beat)
         if not beat.joins:
-            return Outcome(refusal(not_found(group_id)))
+            return Outcome(refusal(not_found(group_id, is_other=True)))
         if not classic.is_empty:
             return self._consumers.upgrade(classic, beat)
         return self._consumers.heartbeat(group_id, beat, classic.tombstones())
@@ -415,12 +415,15 @@ class GroupShard:
             rebalance = partial(self._rebalancer.rebalance_converted, group, BECAME_CLASSIC)
             self._context.submit(rebalance, call_reply)
 
-    def describe_consumers(self, group_id: str) -> Steps[Outcome[DescribedConsumerGroup | None]]:
+    def describe_consumers(
+        self, group_id: str
+    ) -> Steps[Outcome[DescribedConsumerGroup | ApiError]]:
         """Return the outcome that describes a consumer group after its last record is committed.
-        The reply is None if there is no such group."""
+        The reply is GROUP_ID_NOT_FOUND if there is no such group."""
         group = self._consumer_group(group_id)
         if group is None:
-            return Outcome(None, after=self._loaded_to)
+            error = not_found(group_id, is_other=group_id in self.groups)
+            return Outcome(error, after=self._loaded_to)
         described = yield from self._consumers.describe(group)
         return Outcome(described, after=group.record_offset)
 
@@ -565,10 +568,13 @@ class GroupShard:
         tombstones = yield from self.offsets.delete_group(group_id)
         return Outcome((), [*tombstones, *group.tombstones()])
 
-    def describe(self, group_id: str) -> DescribedGroup | None:
-        """Return the description of a classic group, or None if there is no such group."""
+    def describe(self, group_id: str) -> DescribedGroup | ApiError:
+        """Return the description of a classic group, or GROUP_ID_NOT_FOUND if there is none."""
         group = self._classic_group(group_id)
-        return None if group is None else group.described()
+        if group is not None:
+            return group.described()
+        what = "is not a classic group" if group_id in self.groups else "not found"
+        return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
 
     def expire_offsets(self) -> Steps[Outcome[int]]:
         """Return the outcome that removes offsets older than `offsets.retention.minutes`, and

@@ -101,6 +101,9 @@ def test_the_group_from_its_list_to_its_deletion(tools: KafkaTools, group: str) 
         reset = ("--reset-offsets", "--group", group, *scope, *how, *execute)
         assert rows(tools, *reset) == [[group, group, "0", str(offset)]]
     assert rows(tools, *described) == [[group, group, "0", "5", str(RECORDS - 5)]]
+    kind = ("--bootstrap-server", tools.bootstrap, "--describe", "--group", group)
+    other = tools.run("kafka-consumer-groups", *kind)
+    assert f"Group {group} is not a consumer group." in other.stdout + other.stderr
     deleted = rows(tools, "--delete-offsets", "--group", group, "--topic", group)
     assert deleted == [[group, "Successful"]]
     assert "has no offset information" in tools("kafka-share-groups", *described).stdout

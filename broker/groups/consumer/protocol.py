@@ -345,9 +345,10 @@ class ConsumerProtocol:
         return Outcome(no_reply, removed.records, then=removed.then)
 
 
-def not_found(group_id: str) -> ApiError:
-    """Return the error for a group that does not exist or is no consumer group."""
-    return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+def not_found(group_id: str, *, is_other: bool = False) -> ApiError:
+    """Return the error for a group that does not exist, or, if `is_other`, is of another kind."""
+    what = "is not a consumer group" if is_other else "not found"
+    return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
 
 
 def _group_of(group_id: str, records: Sequence[Record]) -> Steps[ConsumerGroup]:

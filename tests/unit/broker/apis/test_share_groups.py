@@ -9,6 +9,8 @@ import pytest
 from broker.apis.share_groups import refuse_describe
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest
 from protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
@@ -99,6 +101,15 @@ def test_several_groups_are_answered_in_their_order() -> None:
     ]
     assert answers[0].error_message == "Group none not found."
     assert answers[1].members[0].client_id == "mine"
+
+
+def test_as_a_group_of_another_kind_it_is_not_found() -> None:
+    client = node_with_a_member().connect()
+    (as_consumer,) = client.call(ConsumerGroupDescribeRequest(["g"]), 1).groups
+    (as_classic,) = client.call(DescribeGroupsRequest(["g"]), 6).groups
+    assert {as_consumer.error_code, as_classic.error_code} == {ErrorCode.GROUP_ID_NOT_FOUND}
+    assert as_consumer.error_message == "Group g is not a consumer group."
+    assert as_classic.error_message == "Group g is not a classic group."
 
 
 def test_without_the_feature_all_is_unsupported_and_the_group_stays() -> None:
