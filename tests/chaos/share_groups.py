@@ -23,7 +23,6 @@ import time
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
@@ -80,6 +79,8 @@ GROUP_CONFIGS = {
     "share.delivery.count.limit": str(LIMIT),
     "errors.deadletterqueue.topic.name": LETTERS,
 }
+PLACE_HEADERS = ("__dlq.errors.partition", "__dlq.errors.offset")
+"""The headers of a dead letter that say which record it is about."""
 ENOUGH = {"written": 500, "accept ok": 300, "release ok": 20, "reject ok": 10}
 """What a run has to have at least, so that it proves something."""
 
@@ -266,18 +267,11 @@ class ShareRun:
                 if message is not None and message.error() is None:
                     quiet_since = time.monotonic()
                     headers = dict(message.headers() or ())
-                    place = [_number(headers[f"__dlq.errors.{of}"]) for of in OF_LETTER]
-                    letters[place[0], place[1]] += 1
+                    partition, offset = (int(headers[name] or b"") for name in PLACE_HEADERS)
+                    letters[partition, offset] += 1
         finally:
             consumer.close()
         return letters
-
-
-OF_LETTER = ("partition", "offset")
-
-
-def _number(value: Any) -> int:
-    return int(value.decode())
 
 
 def main() -> int:

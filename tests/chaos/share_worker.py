@@ -205,33 +205,8 @@ class ShareWorker:
     def _fetch(self, leader: int, partitions: set[int]) -> None:
         """Fetch from a leader, with the acknowledgements that wait, and judge the records."""
         session = self._sessions.setdefault(leader, Session())
-        added = partitions - session.partitions
         verdicts, session.pending = session.pending, {}
-        if session.epoch == 0:
-            added, verdicts = partitions, {}
-        topic = share_fetch.FetchTopic(
-            self._topic_id,
-            [
-                share_fetch.FetchPartition(
-                    part, 0, _batches(share_fetch.AcknowledgementBatch, verdicts.get(part, {}))
-                )
-                for part in sorted(added | verdicts.keys())
-            ],
-        )
-        gone = [] if session.epoch == 0 else sorted(session.partitions - partitions)
-        request = share_fetch.ShareFetchRequest(
-            self._options.group,
-            self._member,
-            session.epoch,
-            WAIT_MS,
-            1,
-            max_records=MAX_RECORDS,
-            batch_size=MAX_RECORDS,
-            topics=[topic] if topic.partitions else [],
-            forgotten_topics_data=[share_fetch.ForgottenTopic(self._topic_id, gone)]
-            if gone
-            else [],
-        )
+        request = self._fetch_request(session, partitions, verdicts)
         number = self._about_to_send(verdicts)
         sent = time.monotonic()
         answer = self._call(leader, request, 1)
@@ -250,12 +225,36 @@ class ShareWorker:
                 self._look_at = 0.0
             elif found := self._deliveries(part, sent):
                 judged[part.partition_index] = found
-        if not judged:
-            return
-        if self._rng.random() < 0.5:
+        if judged and self._rng.random() < 0.5:
             session.pending = judged
-        else:
+        elif judged:
             self._acknowledge(leader, session, judged)
+
+    def _fetch_request(
+        self, session: Session, partitions: set[int], verdicts: Verdicts
+    ) -> share_fetch.ShareFetchRequest:
+        """Return the session's next request, for these partitions. A new session has no `verdicts`:
+        they went with the old one."""
+        added = partitions - session.partitions
+        gone = sorted(session.partitions - partitions)
+        kind = share_fetch.AcknowledgementBatch
+        parts = [
+            share_fetch.FetchPartition(part, 0, _batches(kind, verdicts.get(part, {})))
+            for part in sorted(added | verdicts.keys())
+        ]
+        return share_fetch.ShareFetchRequest(
+            self._options.group,
+            self._member,
+            session.epoch,
+            WAIT_MS,
+            1,
+            max_records=MAX_RECORDS,
+            batch_size=MAX_RECORDS,
+            topics=[share_fetch.FetchTopic(self._topic_id, parts)] if parts else [],
+            forgotten_topics_data=[share_fetch.ForgottenTopic(self._topic_id, gone)]
+            if gone
+            else [],
+        )
 
     def _deliveries(self, part: Any, sent: float) -> dict[int, str]:
         """Write the records down that are this member's, and return what it makes of them."""

@@ -20,6 +20,7 @@ from protocol.record_batch import CorruptBatch, crc_is_valid, read_header
 from protocol.records import iterate_records
 
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+LABEL = re.compile(r"<(.+) (\d+)>")
 DRAWN_MEMBER = re.compile(r"[A-Za-z0-9_-]{22}")
 """The id of a classic member that a coordinator makes for a group of the consumer protocol."""
 FOREIGN = re.compile(r"d\d+-")
@@ -272,7 +273,10 @@ def _sort_key(value: Any) -> Any:
         return (0, "")
     if isinstance(value, Unlabelled):
         return (0, value.kind)
-    return (2, value) if isinstance(value, str) else (1, value)
+    if isinstance(value, str):
+        label = LABEL.fullmatch(value)
+        return (0, label[1], int(label[2])) if label else (2, value)
+    return (1, value)
 
 
 @dataclass(frozen=True)

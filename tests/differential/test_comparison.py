@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from protocol.messages import share_acknowledge, share_fetch
 from protocol.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -17,7 +18,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
-from tests.differential.comparison import Comparable, differences
+from tests.differential.comparison import Comparable, Unlabelled, differences
 from tests.differential.record_sets import build_record_set
 
 UUIDS = [f"0000000{n}-0000-4000-8000-000000000000" for n in range(4)]
@@ -133,3 +134,28 @@ def test_which_record_has_the_latest_time_is_the_clocks() -> None:
     assert listed(now_ms, 1) == listed(now_ms, 2)
     assert listed(5, 1) != listed(5, 2)
     assert listed(-1, 1) != listed(-1, 2)
+
+
+def test_a_label_does_not_change_the_order() -> None:
+    """Where only the other broker has told an id before."""
+    fresh, known = Comparable("~", 1), Comparable("~", 1)
+    known.labels.give(Unlabelled("topic", b"t" * 16))
+    topic = share_acknowledge.ShareAcknowledgeTopicResponse
+    part = share_acknowledge.PartitionData
+    answer = share_acknowledge.ShareAcknowledgeResponse(
+        responses=[
+            topic(bytes(range(16)), [part(0, 100)]),
+            topic(b"t" * 16, [part(0, 3)]),
+        ]
+    )
+    trees = [one.tree("SHARE_ACKNOWLEDGE", answer) for one in (fresh, known)]
+    assert differences(*trees) == []
+
+
+def test_partitions_that_a_share_fetch_says_nothing_about_are_left_out() -> None:
+    silent, loud = share_fetch.PartitionData(0), share_fetch.PartitionData(1, error_code=3)
+    topic = share_fetch.ShareFetchableTopicResponse(b"t" * 16, [silent, loud])
+    (told,) = Comparable("~", 1).tree(
+        "SHARE_FETCH", share_fetch.ShareFetchResponse(responses=[topic])
+    )["responses"]
+    assert [part["partition_index"] for part in told["partitions"]] == [1]
