@@ -66,7 +66,7 @@ from tests.simulation.share_groups.share_group_invariants import SHARE_GROUP_INV
 from tests.simulation.share_groups.share_invariants import RecordsAreShared
 from tests.simulation.share_groups.share_member import ShareMember
 from tests.simulation.share_groups.share_settings import SETTINGS as SHARE_SETTINGS
-from tests.simulation.share_groups.share_settings import ShareAdmin, groups_of, patience_of
+from tests.simulation.share_groups.share_settings import ShareAdmin, groups_of, writes_of
 from tests.simulation.transaction_invariants import TRANSACTION_INVARIANTS, hanging
 from tests.simulation.watermark_invariants import WATERMARK_INVARIANTS
 
@@ -175,7 +175,7 @@ class Simulation(SimulatedCluster):
 
     def run(self) -> RunOutcome:
         """Raises Failure."""
-        with patience_of(self.seed) if self.plan.shared else nullcontext():
+        with writes_of(self.seed) if self.plan.shared else nullcontext():
             return self.judged(self._run)
 
     def judged(self, story: Callable[[], None]) -> RunOutcome:

@@ -113,7 +113,7 @@ def share_groups_take_in_consumers() -> Iterator[None]:
 
 
 COORDINATOR_MUTANTS: dict[str, tuple[Mutant, Sequence[str]]] = {
-    "old leaders write": (old_leaders_write, ("I30",)),
+    "old leaders write": (old_leaders_write, ("assertion",)),
     "snapshots are not whole": (snapshots_are_not_whole, ("I30", "I31")),
     "too much is pruned": (too_much_is_pruned, ("I30", "I31", "I33")),
     "the start falls": (the_start_falls, ("I33",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -22,7 +23,8 @@ from tests.simulation.sim_actor import SimActor
 
 GROUP = 32
 """The resource type."""
-PATIENCE_MS = 700.0
+LOST_WRITES = 0.04
+LOST_WRITE_MS = 200.0
 SETTINGS = {
     "group.share.min.session.timeout.ms": "1000",
     "group.share.session.timeout.ms": str(SESSION_MS),
@@ -72,25 +74,26 @@ def groups_of(seed: int) -> tuple[SharedGroup, ...]:
 
 
 @contextmanager
-def patience_of(seed: int) -> Iterator[None]:
-    """In every other seed a leader gives up a write that takes long, though the persister does not:
-    that would be after 25 s, longer than most faults."""
-    real = Persister.write
+def writes_of(seed: int) -> Iterator[None]:
+    """In every other seed some writes of leaders fail, and half of those are made all the same: the
+    persister repeats a write for 25 s otherwise, longer than most faults."""
+    real, chance = Persister.write, random.Random(f"{seed}/writes")
 
     def write(self: Persister, key: Any, request: Any, reply: Any) -> None:
-        told: list[ErrorCode] = []
-
-        def tell(error: ErrorCode, answer: StateAnswer) -> None:
-            if not told:
-                told.append(error)
-                reply(error, answer)
-
-        late = partial(tell, ErrorCode.NETWORK_EXCEPTION, StateAnswer())
-        self._scheduler.call_later(PATIENCE_MS, late)
-        real(self, key, request, tell)
+        dice = chance.random()
+        if dice < LOST_WRITES:
+            fails = partial(reply, ErrorCode.NETWORK_EXCEPTION, StateAnswer())
+            self._scheduler.call_later(LOST_WRITE_MS, fails)
+            reply = _ignore
+        if dice > LOST_WRITES / 2:
+            real(self, key, request, reply)
 
     with patch.object(Persister, "write", write if seed % 2 else real):
         yield
+
+
+def _ignore(_error: ErrorCode, _answer: StateAnswer) -> None:
+    """The leader takes it for failed."""
 
 
 class ShareAdmin(SimActor):
