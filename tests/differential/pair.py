@@ -169,15 +169,22 @@ def warm(pair: Pair) -> None:
 def _until_it_has_share_states(side: Side) -> None:
     key = "~w:AAAAAAAAAAAAAAAAAAAAAQ:0"
     find = Step("FIND_COORDINATOR", 6, {"key_type": 2, "coordinator_keys": [key]})
-    wait_until(
-        lambda: side.receive(side.send(find)).coordinators[0].error_code == 0, "a share coordinator"
-    )
+
+    def is_found() -> bool:
+        answer = side.receive(side.send(find))
+        # No answer in time: the machine is busy.
+        return not isinstance(answer, Outcome) and answer.coordinators[0].error_code == 0
+
+    wait_until(is_found, "a share coordinator")
     topic = {"topic_id": {"$": "topic_id", "of": "nobody"}, "partitions": [{"partition": 0}]}
     body = {"group_id": "~w", "topics": [topic]}
     step = Step("READ_SHARE_GROUP_STATE_SUMMARY", 1, body)
 
     def is_loaded() -> bool:
-        (result,) = side.receive(side.send(step)).results
+        answer = side.receive(side.send(step))
+        if isinstance(answer, Outcome):
+            return False
+        (result,) = answer.results
         error: int = result.partitions[0].error_code
         return error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

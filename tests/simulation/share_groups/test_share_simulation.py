@@ -14,6 +14,8 @@ from tests.simulation.simulation import Simulation
 pytestmark = pytest.mark.slow
 
 FOUND = {
+    7: "a state was loaded with a hole before the log's start, and fetches read there for ever",
+    19: "a state was initialized again while the first answer was to come",
     116: "all records in flight were final, and the log began behind them: the start offset fell",
     123: "dead letters were lost, as too few brokers were alive to create their topic",
     134: "the log of the next leader began before that of the last; what it had deleted counted as "
