@@ -80,3 +80,25 @@ class States:
 def persister(broker: SimBroker) -> Persister:
     assert broker.node is not None and broker.node.broker is not None
     return broker.node.broker.parts.shares.persister
+
+
+def an_earlier_leader_stays_fenced(seed: int) -> None:
+    """Tell the story of a leader that writes after the share coordinator has died."""
+    story = Scenario(seed)
+
+    def tell() -> None:
+        states = States(story)
+        states.initialize(story.brokers[0])
+        old, asked = states.coordinator(), states.another()
+        assert states.write(asked, 1, leader_epoch=1) is ErrorCode.NONE
+        assert states.acknowledged(asked, leader_epoch=2) == {1}
+        story.kill(old)
+        story.new_leader(old, TOPIC)
+        asked = states.another()
+        assert states.write(asked, 2, leader_epoch=1) is ErrorCode.FENCED_LEADER_EPOCH
+        error, _ = states.call(asked, "initialize", states.key, STATE_EPOCH - 1, 0)
+        assert error is ErrorCode.FENCED_STATE_EPOCH
+        assert states.write(asked, 3, leader_epoch=2) is ErrorCode.NONE
+        assert states.acknowledged(asked, leader_epoch=2) == {1, 3}
+
+    story.run(tell)

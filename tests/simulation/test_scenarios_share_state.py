@@ -11,7 +11,7 @@ import pytest
 from broker.share.state.share_state_shard import StateAnswer
 from protocol.errors import ErrorCode
 from tests.simulation.scenario import Scenario
-from tests.simulation.share_states import STATE_EPOCH, TOPIC, States
+from tests.simulation.share_states import STATE_EPOCH, TOPIC, States, an_earlier_leader_stays_fenced
 
 SEEDS = (1, 2, 3)
 
@@ -44,24 +44,7 @@ def test_states_survive_the_death_of_the_share_coordinator(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_earlier_leader_stays_fenced_after_the_coordinator_has_died(seed: int) -> None:
-    story = Scenario(seed)
-
-    def tell() -> None:
-        states = States(story)
-        states.initialize(story.brokers[0])
-        old, asked = states.coordinator(), states.another()
-        assert states.write(asked, 1, leader_epoch=1) is ErrorCode.NONE
-        assert states.acknowledged(asked, leader_epoch=2) == {1}
-        story.kill(old)
-        story.new_leader(old, TOPIC)
-        asked = states.another()
-        assert states.write(asked, 2, leader_epoch=1) is ErrorCode.FENCED_LEADER_EPOCH
-        error, _ = states.call(asked, "initialize", states.key, STATE_EPOCH - 1, 0)
-        assert error is ErrorCode.FENCED_STATE_EPOCH
-        assert states.write(asked, 3, leader_epoch=2) is ErrorCode.NONE
-        assert states.acknowledged(asked, leader_epoch=2) == {1, 3}
-
-    story.run(tell)
+    an_earlier_leader_stays_fenced(seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -23,10 +23,10 @@ from broker.share.record_state import AcknowledgeType, RecordState
 from broker.share.share_partitions import SharePartitions
 from broker.share.state.share_state_shard import StateAnswer
 from protocol.errors import ErrorCode
-from tests.simulation import test_scenarios_share_state as share_state
 from tests.simulation.mutants import Mutant, table_of
 from tests.simulation.plans import Plan
 from tests.simulation.share_groups.share_coordinator_mutants import COORDINATOR_MUTANTS
+from tests.simulation.share_states import an_earlier_leader_stays_fenced
 from tests.simulation.simulation import Failure, Simulation
 
 
@@ -280,9 +280,7 @@ QUICK = (
 )
 """Those that the first seeds catch; `python -m tests.simulation --mutants` has all of them."""
 STORIES: dict[str, Callable[[int], None]] = {
-    "old leaders write": (
-        share_state.test_an_earlier_leader_stays_fenced_after_the_coordinator_has_died
-    ),
+    "old leaders write": an_earlier_leader_stays_fenced,
 }
 FIRST_SEED = {"anybody acknowledges": 14, "renewals are forgotten": 5}
 """Where the first that is caught comes late."""
