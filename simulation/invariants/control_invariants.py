@@ -17,6 +17,9 @@ SYNC_WITHIN_MS = 8_000.0
 """The rebalance time-out of simulated members."""
 CLUSTER_WITHIN_MS = 5_000.0
 """The extra time of a request in a cluster, for the controller's or the replicas' part."""
+PERSISTED_WITHIN_MS = 70_000.0
+"""The time in which a leader has an answer of a share coordinator, or gives up: nine attempts of
+5 s, and 25 s of pauses between them (`broker.share.persister`)."""
 
 
 class IdsAreUnique(Invariant):
@@ -122,6 +125,8 @@ class EachRequestEnds(Invariant):
         request = exchange.request
         if exchange.key is ApiKey.FETCH:
             return float(request.max_wait_ms) + 700.0  # it needs no other node
+        if exchange.key in (ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE):
+            return float(getattr(request, "max_wait_ms", 0)) + PERSISTED_WITHIN_MS
         if exchange.key is ApiKey.JOIN_GROUP:
             longest_ms = max(request.rebalance_timeout_ms, request.session_timeout_ms)
             return float(longest_ms + ANSWER_WITHIN_MS + more_ms)
