@@ -113,7 +113,7 @@ class Audit:
 
 
 class Settings(NamedTuple):
-    """What the group is configured to do."""
+    """The configs of the group."""
 
     limit: int
     """The delivery count limit."""
@@ -165,8 +165,8 @@ def _judge_order(
     deliveries: list[Delivery],
     verdicts: list[Verdict],
 ) -> None:
-    """A finished record is not delivered to a fetch that was sent later, and whoever confirmed a
-    verdict has had the record alone since its delivery."""
+    """Note a record that was delivered to a fetch sent after it was finished, and a confirmed
+    verdict of a member that did not hold the record alone since its delivery."""
     for verdict in verdicts:
         later = [one for one in deliveries if one.asked > verdict.known]
         if verdict.kind != RELEASE and later:

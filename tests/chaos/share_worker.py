@@ -62,7 +62,7 @@ Verdicts = dict[int, dict[int, str]]
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What a worker is to do."""
+    """The settings of a worker."""
 
     servers: str
     topic: str

@@ -16,7 +16,7 @@ PLACE = (0, 7)
 
 @dataclass
 class Story:
-    """What members saw of one record, whose value is "v"; times are seconds."""
+    """The deliveries and verdicts of a record whose value is "v"; times are in seconds."""
 
     events: list[tuple[str, list[object]]] = field(default_factory=list)
     requests: int = 0

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.java
 
 
 def written(client: WireClient, first: int, leader: int) -> list[Any]:
-    """What a broker says of two states after it has written to one of them."""
+    """Write to one of two states, and return the broker's answers about both."""
     states = ShareStates(client.call)
     states.prepare()
     for offset in range(first, first + 20, 2):
@@ -30,7 +30,7 @@ def written(client: WireClient, first: int, leader: int) -> list[Any]:
 
 
 def said(client: WireClient, leader: int) -> list[Any]:
-    """What a broker says of two states."""
+    """Return a broker's answers about two states."""
     states = ShareStates(client.call)
     states.prepare()
     return [states.read(leader), states.summary(), states.read(leader, 1), states.summary(1)]

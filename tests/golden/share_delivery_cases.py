@@ -206,7 +206,7 @@ def deliveries(talk: Talk) -> None:
 
 
 def a_full_window(talk: Talk) -> None:
-    """share.partition.max.record.locks."""
+    """Fill the window of `share.partition.max.record.locks`."""
     talk.configure(**{"share.partition.max.record.locks": "100"})
     talk.append(*[40] * 5)
     talk.fetch("m", 0, max_records=1_000)
@@ -221,7 +221,7 @@ def a_full_window(talk: Talk) -> None:
 
 
 def transactions(talk: Talk) -> None:
-    """share.isolation.level."""
+    """Read an aborted and a committed transaction with each `share.isolation.level`."""
     talk.append(2)
     talk.transaction(2, commit=False)
     talk.transaction(2, commit=True)
@@ -257,7 +257,7 @@ def the_log_start(talk: Talk) -> None:
 
 
 def a_start_by_time(talk: Talk) -> None:
-    """share.auto.offset.reset."""
+    """Begin at a time, by `share.auto.offset.reset`."""
     talk.configure(**{"share.auto.offset.reset": "by_duration:PT1H"})
     talk.fetch("m", 0)
     talk.fetch("m", 1)

@@ -79,7 +79,7 @@ class Plan:
         return replace(self, assigned=True, transactional=False, secured=False)
 
     def with_shares(self) -> Plan:
-        """The same with share groups, whose coordinator dies, too, and without rights."""
+        """Return the plan with share groups, whose coordinator dies, too, and without rights."""
         faults = replace(self.faults, kill_share_coordinator=3.0 if self.is_cluster else 0.0)
         return replace(self, shared=True, faults=faults, assigned=False, secured=False)
 

@@ -32,7 +32,7 @@ Answers: TypeAlias = list[DescribeShareGroupOffsetsResponseTopic]
 
 
 class OffsetReading:
-    """One reading of the offsets of a group. `topics` has the topics that exist."""
+    """A reading of the offsets of a group. `topics`: those that exist."""
 
     def __init__(
         self, group_id: str, described: DescribedOffsets, ports: SharePorts, topics: TopicsImage

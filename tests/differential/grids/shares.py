@@ -40,7 +40,7 @@ def grid(versions: Versions) -> Iterator[Sequence]:
 
 
 def _known() -> Iterator[Sequence]:
-    """One sequence for each deliberate difference that the walks and the other grids may miss."""
+    """Yield a sequence for each deliberate difference that the other grids may miss."""
     group = {"group_ids": ["~g0"]}
     refused = {"topic_name": "~t0", "partitions": [{"partition_index": 9, "start_offset": 1}]}
     few = {"max_records": 1, "share_session_epoch": {"$": "share_session_epoch", "of": "~g0/0"}}

@@ -31,7 +31,7 @@ LETTER = ("__dlq.errors.topic", "__dlq.errors.partition", "__dlq.errors.offset")
 
 
 class NoRecordIsLost(OfEachBroker):
-    """See the module."""
+    """The check of I31, at the end of a run."""
 
     name = "I31"
 

@@ -44,7 +44,7 @@ def snapshots_are_not_whole() -> Iterator[None]:
 
 @contextmanager
 def too_much_is_pruned() -> Iterator[None]:
-    """Of the log of states nothing before the newest snapshot is kept."""
+    """The share coordinator prunes all records before the newest snapshot of any state."""
 
     def redundant_before(self: ShareStateShard) -> int | None:
         return max((state.snapshot_offset for state in self.states.values()), default=None)
@@ -66,7 +66,7 @@ def the_start_falls() -> Iterator[None]:
 
 @contextmanager
 def epochs_of_groups_are_not_loaded() -> Iterator[None]:
-    """A new coordinator begins to count anew."""
+    """A new coordinator counts the epochs of groups from the beginning."""
     real = ShareGroup.replay
 
     def replay(self: ShareGroup, key: Any, value: Any, offset: int) -> None:

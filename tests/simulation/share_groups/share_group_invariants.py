@@ -235,7 +235,7 @@ class ShareLogIsState(OfEachBroker):
 
 
 def _told(state: ShareState) -> tuple[Any, ...]:
-    """What a state is, as a leader is told it."""
+    """Return a state as the share coordinator answers it to a leader."""
     return (
         *(state.state_epoch, state.highest_leader_epoch, state.start_offset, state.final_count),
         tuple(state.batches),
@@ -266,7 +266,7 @@ def replayed(
 
 
 def state_of(group: ShareGroup) -> dict[str, Any]:
-    """What a group is by its records."""
+    """Return the parts of a group that its records give."""
     return {
         "epochs": (group.epoch, group.assignment_epoch, group.assigned_at_ms),
         "hash": group.metadata_hash,

@@ -41,7 +41,7 @@ OF_RECORDS = (ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE)
 
 
 class RecordsAreShared(OfEachBroker):
-    """See the module. `models` is for those that look at the end."""
+    """The check of I30. `models`: those of the share-partitions, for checks at the end."""
 
     name = "I30"
 
@@ -73,7 +73,7 @@ class RecordsAreShared(OfEachBroker):
 
     @property
     def shared(self) -> Shared:
-        """What happened so far."""
+        """The counts of events so far."""
         return Shared(**self.counts)
 
     # --- at leaders ----------------------------------------------------------------------------

@@ -43,7 +43,7 @@ SLOW = 0.85
 
 
 class ShareMember(GroupMember):
-    """See the module. `generation` is its epoch: 0 or less while it is in no group."""
+    """A member. `generation` is its epoch: 0 or less while it is in no group."""
 
     def __init__(self, name: str, *where: Any, group: str, topics: list[str]) -> None:
         super().__init__(name, *where, group=group, topics=topics, instance_id=None)
@@ -69,7 +69,7 @@ class ShareMember(GroupMember):
         yield from self._leave()
 
     def _turn(self) -> Waits:
-        """What it does till the next time: mostly it fetches and acknowledges."""
+        """Fetch and acknowledge, or sometimes leave, die or lose the connection."""
         yield THINK_MS * self.chance.random() * (1.0 + self.calm)
         dice = 1.0 if self.calm else self.chance.random()
         if dice < 0.01:
@@ -93,7 +93,7 @@ class ShareMember(GroupMember):
     # --- membership ----------------------------------------------------------------------------
 
     def _beat(self, epoch: int) -> Waits:
-        """One heartbeat, and what follows from its answer."""
+        """Send a heartbeat, and follow its answer."""
         self._next_beat_ms = self.world.now_ms + HEARTBEAT_MS
         topics = yield from self.know(*self.names)
         names = {topic.topic_id: topic.name for topic in topics}

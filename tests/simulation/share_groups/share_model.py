@@ -56,7 +56,7 @@ class SharedRecords:
         return f"it is locked until {last.until_ms:.0f}" if lock.since_ms < last.until_ms else None
 
     def ended(self, offset: int, answered_ms: float) -> str | None:
-        """It was answered that a record is finished; return the rule that this breaks."""
+        """Note an answer by which a record is finished; return the rule that it breaks, or None."""
         self.ended_ms.setdefault(offset, answered_ms)
         lock = self.locks.get(offset)
         late = lock is not None and lock.since_ms > answered_ms
@@ -72,6 +72,6 @@ class SharedRecords:
         return lock.deliveries
 
     def forget_answers(self) -> None:
-        """What was answered may be lost: power was."""
+        """Forget the answers, because a power failure may have lost their records."""
         for answers in (self.ended_ms, self.released, self.locks):
             answers.clear()

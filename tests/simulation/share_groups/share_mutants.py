@@ -104,7 +104,7 @@ def failed_writes_count() -> Iterator[None]:
 
 @contextmanager
 def deliveries_are_not_loaded() -> Iterator[None]:
-    """A new leader counts deliveries anew."""
+    """A new leader counts deliveries from the beginning."""
     real = SharePartitions._install
 
     def install(self: SharePartitions, key: Any, loading: Any, state: StateAnswer) -> None:
@@ -145,7 +145,7 @@ def states_are_not_loaded() -> Iterator[None]:
 
 @contextmanager
 def anybody_acknowledges() -> Iterator[None]:
-    """An acknowledgement counts, whoever has the record."""
+    """A member acknowledges records that another has acquired."""
 
     def is_acquired_by(self: Run, member: str) -> bool:
         return self.state is RecordState.ACQUIRED
@@ -156,7 +156,7 @@ def anybody_acknowledges() -> Iterator[None]:
 
 @contextmanager
 def locks_never_expire() -> Iterator[None]:
-    """What a member that is gone has it keeps."""
+    """A member that is gone keeps its records."""
     with patch.object(SharePartition, "expire_locks", lambda self, now_ms: None):
         yield
 
@@ -199,14 +199,14 @@ def nobody_reads_committed() -> Iterator[None]:
 
 @contextmanager
 def aborted_records_are_delivered() -> Iterator[None]:
-    """What an aborted transaction wrote is a record as others."""
+    """Records of aborted transactions are delivered."""
     with patch.object(SharePartition, "archive_aborted", lambda self, ranges, aborted: ranges):
         yield
 
 
 @contextmanager
 def no_dead_letters() -> Iterator[None]:
-    """What is rejected or given up is archived, and nowhere else."""
+    """Records that are rejected or given up are archived without a dead letter."""
 
     def bury(self: DeadLetterWriter, _key: Any, _letter: Any, done: Any) -> None:
         self._scheduler.call_soon(done)
@@ -310,5 +310,5 @@ def _by_chance(seed: int) -> None:
 
 
 def share_table() -> list[str]:
-    """As `mutants.table`."""
+    """Return the table of README.md, as `mutants.table` does."""
     return table_of(SHARE_MUTANTS, share_failure)

@@ -27,7 +27,7 @@ GONE = (ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH
 
 
 class MemberSession:
-    """See the module."""
+    """The share session of a member with a broker."""
 
     def __init__(self, group: str, member_id: str, version: int, chance: random.Random) -> None:
         self.group = group
@@ -189,8 +189,8 @@ class MemberSession:
         return bool(exchange.request.share_session_epoch == CLOSE_EPOCH)
 
     def _settle(self, sent: Acks, faults: Mapping[Place, ErrorCode]) -> None:
-        """What was acknowledged is the member's no more, nor is what it cannot be; where it is not
-        known, it may try again."""
+        """Drop the records that the member has acknowledged, or cannot have any more. It may try
+        again those of which the outcome is unknown."""
         for place, types in sent.items():
             held = self.held.get(place, {})
             error = faults.get(place)

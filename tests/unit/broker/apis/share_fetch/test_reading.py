@@ -150,7 +150,7 @@ def test_an_offset_behind_the_end_of_the_log_is_waited_for(leader: Leader) -> No
 def test_offsets_that_compaction_removed_are_acquired_with_their_neighbours(
     leader: Leader,
 ) -> None:
-    """As in Kafka: the client says that they are gaps."""
+    """The client acknowledges them as gaps, as with Kafka."""
     leader.append(4)
     partition = leader.replicas.partition("t")
     later = bytearray(leader.replicas.batch(*[b"v"] * 4))

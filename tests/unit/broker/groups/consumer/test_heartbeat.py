@@ -115,7 +115,7 @@ def test_a_static_member_keeps_its_share_under_a_new_id() -> None:
 
 
 def test_a_new_member_that_changes_the_assignor_begins_an_epoch() -> None:
-    """As in Apache Kafka 4.4: the assignor changes, though nothing is subscribed to."""
+    """The assignor changes the epoch even if no member subscribes to a topic that exists (4.4)."""
     stage = Stage()
     assert stage.tell(joining("m")).member_epoch == 1
     assert stage.tell(joining("n", server_assignor="uniform")).member_epoch == 1

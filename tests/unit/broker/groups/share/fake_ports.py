@@ -87,7 +87,7 @@ class FakeEndOffsets:
 
 
 class FakeShares:
-    """Both ports."""
+    """Fakes of both ports."""
 
     def __init__(self) -> None:
         self.states = FakeStates()
