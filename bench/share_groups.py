@@ -29,6 +29,7 @@ from bench.scenario import (
     steady,
 )
 from bench.wire import batch_frame, batch_of, create_topic, produce_one, wait_for_end
+from client.core.retries import COORDINATOR
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import encode_request
@@ -125,11 +126,14 @@ class ShareWorkers:
             self._poll.register(worker.wire.socket.fileno(), select.EPOLLIN)
 
     def beat(self) -> int:
-        """Send the member's heartbeat, and return how many partitions it has."""
+        """Send the member's heartbeat, and return how many partitions it has; none while the group
+        has no coordinator."""
         request = ShareGroupHeartbeatRequest(GROUP, self._member_id, self._member_epoch)
         if not self._member_epoch:
             request.subscribed_topic_names = [TOPIC]
         answer = self._member.ask(request, HEARTBEAT_VERSION)
+        if answer.error_code in COORDINATOR:
+            return 0
         if answer.error_code:
             name = ErrorCode(answer.error_code).name
             raise RuntimeError(f"a heartbeat is refused: {name}, {answer.error_message}")
