@@ -128,7 +128,7 @@ class MemberSession:
         return request
 
     def _use(self, connection: SimConnection) -> None:
-        """A session ends with its connection. Now and then a member begins anew over one."""
+        """Begin a new session if the connection is another one, and now and then on the same."""
         if connection is not self._connection or self.chance.random() < 0.01:
             self.epoch, self._partitions = OPEN_EPOCH, []
         self._connection = connection

@@ -48,11 +48,11 @@ class Coordinator:
         """The calls that are not answered yet; None: each is answered at once."""
 
     def read(self, key: SharePartitionKey, leader_epoch: int, done: Reply) -> None:
-        """`StateStore`."""
+        """Answer a read, at once or when the test says so."""
         self._answer(lambda: self._read(key, done))
 
     def write(self, key: SharePartitionKey, request: WriteRequest, done: Reply) -> None:
-        """`StateStore`."""
+        """Answer a write, at once or when the test says so."""
         self._answer(lambda: self._write(key, request, done))
 
     def _answer(self, answer: Callable[[], None]) -> None:

@@ -38,7 +38,7 @@ class Stage:
 
 
 def _ignore(_: Outcome[object]) -> None:
-    """Do nothing."""
+    """Ignore the outcome of a decision."""
 
 
 def test_what_is_not_answered_is_not_asked_again() -> None:
