@@ -343,6 +343,7 @@ class SharePartitions:
                 self.drop(key)
             else:
                 self._bury_all(key, letters)
+                self._time_locks(key)  # a failed change gave records back, with their locks
                 self._wake(key)
         done(*_for_client(error, answer.message))
 

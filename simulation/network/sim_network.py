@@ -140,6 +140,9 @@ class SimNetwork:
         """A function that gets a line for the trace about each response between nodes."""
         self.on_node_told: Callable[[Any], None] = lambda _response: None
         """A function that gets each response between nodes, for invariants."""
+        self.on_node_answered: Callable[[str, int, int], None] = lambda _node, _key, _size: None
+        """A function that gets, when a node has answered another, its address, the request's API
+        key and the request's size in bytes."""
         self.principal_of: Callable[[str], str] = lambda _client: ANONYMOUS
         """A function that returns the principal of a client."""
         self.nodes_principal = ANONYMOUS

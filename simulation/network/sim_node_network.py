@@ -113,6 +113,9 @@ class _Connection:
         self._client_id = client_id
         self._correlation = 0
         self._pending: dict[int, _Sent] = {}
+        self._arrived: dict[int, tuple[int, int]] = {}
+        """The API key and size of each request that the other node has not answered."""
+        self._host = host
         self._cut = False
         self._dumb = False
         self._handshake = Handshake(network.links, node.address, host)
@@ -145,13 +148,16 @@ class _Connection:
         delay_ms = self._network.delay_ms() + self._draw_failures()
         may_be_late = not _has_old_marker(request)
         self._handshake.then(
-            lambda: self._wire.carry(lambda: self._arrive(number, frame, may_be_late), delay_ms)
+            lambda: self._wire.carry(
+                lambda: self._arrive(number, sent.api_key, frame, may_be_late), delay_ms
+            )
         )
 
-    def _arrive(self, number: int, frame: bytes, may_be_late: bool) -> None:
+    def _arrive(self, number: int, api_key: int, frame: bytes, may_be_late: bool) -> None:
         """Pass a request to the other node's end, unless the connection is cut. After this end has
         closed, that needs `may_be_late`."""
         if not self._cut and (self.open or may_be_late):
+            self._arrived[number] = (api_key, len(frame))
             self._end.arrive(number, frame)
 
     def _draw_failures(self) -> float:
@@ -218,8 +224,9 @@ class _Connection:
         return
 
     def answered(self, item: int, refused: str | None, size: int = 0, mute_ms: int = 0) -> None:
-        """Add a line to the trace if the other node closed the connection instead of answering.
-        Ignore responses, which `deliver` gets."""
+        """Report the request as answered. Add a line to the trace if the other node closed the
+        connection instead. Responses come to `deliver`."""
+        self._network.on_node_answered(self._host, *self._arrived.pop(item))
         if refused is not None:
             self._network.on_node_message(f"{self._name}: closed: {refused}")
 

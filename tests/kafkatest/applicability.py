@@ -16,6 +16,7 @@ TOOLS_ONLY = "tests a tool, without a broker"
 NETEM = "needs tc netem"
 KERBEROS = "needs Kerberos"
 STREAMS_GROUPS = "needs streams groups"
+TIERED_STORAGE = "needs tiered storage"
 VOTERS = "needs voters that change"
 
 _RELEASE = re.compile(r"\d+\.\d+")
@@ -81,6 +82,7 @@ RULES = (
     Rule(NETEM, lambda case: "network_degrade" in case.file or "with_latency" in case.function),
     Rule(KERBEROS, _uses_kerberos),
     Rule(STREAMS_GROUPS, _uses_streams_groups),
+    Rule(TIERED_STORAGE, lambda case: "tiered_storage" in case.file),
     Rule(VOTERS, lambda case: "quorum_reconfiguration" in case.file),
 )
 

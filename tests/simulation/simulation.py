@@ -89,6 +89,27 @@ QUOTAS_CHANGE_MS = 500.0
 """On average."""
 
 
+def _properties_of(plan: Plan) -> dict[str, str]:
+    """Return the configs of each node in a run."""
+    return {
+        "log.dirs": plan.log_dirs,
+        **(settings(plan.everyone) if plan.secured else {}),
+        **(SETTINGS if plan.limited else {}),
+        **(CONSUMER_SETTINGS if plan.assigned else {}),
+        **(SHARE_SETTINGS if plan.shared else {}),
+        **plan.properties,
+    }
+
+
+def _command_of(seed: int, plan: Plan) -> str:
+    """Return the command that repeats a run."""
+    options = f" --brokers {plan.layout.brokers}"
+    options += " --quotas" if plan.limited else ""
+    options += " --groups" if plan.assigned else ""
+    options += " --shares" if plan.shared else ""
+    return f"python -m tests.simulation{options} --seed {seed}"
+
+
 class Simulation(SimulatedCluster):
     """See the module."""
 
@@ -112,29 +133,18 @@ class Simulation(SimulatedCluster):
             *((*CONSUMER_INVARIANTS, *LOG_INVARIANTS) if plan.assigned else ()),
             *(SHARE_GROUP_INVARIANTS if plan.shared else ()),
         )
-        properties = {
-            "log.dirs": plan.log_dirs,
-            **(settings(plan.everyone) if plan.secured else {}),
-            **(SETTINGS if plan.limited else {}),
-            **(CONSUMER_SETTINGS if plan.assigned else {}),
-            **(SHARE_SETTINGS if plan.shared else {}),
-            **plan.properties,
-        }
         super().__init__(
-            seed, plan.layout, properties, weather=plan.weather, faults=plan.faults,
+            seed, plan.layout, _properties_of(plan), weather=plan.weather, faults=plan.faults,
             invariants=kinds, make_node=make_node,
         )  # fmt: skip
-        options = f" --brokers {plan.layout.brokers}"
-        options += " --quotas" if plan.limited else ""
-        options += " --groups" if plan.assigned else ""
-        options += " --shares" if plan.shared else ""
-        self.replay = f"python -m tests.simulation{options} --seed {seed}"
+        self.replay = _command_of(seed, plan)
         self.rights = AnswersAgreeWithAcls(self.world, self.promises)
         if plan.secured:
             self._secure()
         self.waits = NobodyWaitsForEver(self.world, self.promises)
         if plan.limited:
             self.watch(self.waits)
+            self.network.on_node_answered = self.waits.node_answered
         self.counts = GroupCounts(self.world, self.promises)
         self.settling = QuietGroupsSettle(self.world, self.promises)
         if plan.assigned:

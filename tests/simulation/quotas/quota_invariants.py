@@ -77,9 +77,9 @@ class NobodyWaitsForEver(OfEachBroker):
     def answered(self, exchange: Exchange) -> None:
         kind = _KINDS.get(exchange.key)
         if kind is not None:
-            size = exchange.size if kind is PRODUCE else exchange.answer_size
-            taken = self._taken.setdefault((exchange.node, kind), deque())
-            taken.append((self.world.now_ms, size))
+            self._took(
+                exchange.node, kind, exchange.size if kind is PRODUCE else exchange.answer_size
+            )
         self._frees(exchange)
         if not exchange.muted_ms:
             return
@@ -90,6 +90,15 @@ class NobodyWaitsForEver(OfEachBroker):
                 f"{exchange.client} waits {exchange.muted_ms} ms after #{exchange.number} "
                 f"{exchange.key.name}: no quota can ask for more than {longest_ms:.0f}"
             )
+
+    def node_answered(self, node: str, api_key: int, size: int) -> None:
+        """Count the dead letters that a node writes to another: their Produce requests are limited
+        like those of a client."""
+        if api_key == ApiKey.PRODUCE:
+            self._took(node, PRODUCE, size)
+
+    def _took(self, node: str, kind: str, size: int) -> None:
+        self._taken.setdefault((node, kind), deque()).append((self.world.now_ms, size))
 
     def _frees(self, exchange: Exchange) -> None:
         free_ms = self.world.now_ms + exchange.muted_ms

@@ -157,7 +157,7 @@ class ShareMember(GroupMember):
                 if leader and (topic.name, index) in self.assigned:
                     places.setdefault(leader, []).append((topic.topic_id, index))
         yield from self._exchange([
-            (session, session.fetch(connection, places[address]))
+            (session, session.fetch(connection, places[address], calm=self.calm))
             for address in places
             if (connection := self.connection(address)) is not None
             for session in (self._session(address),)

@@ -49,8 +49,9 @@ class MemberSession:
 
     # --- requests ------------------------------------------------------------------------------
 
-    def fetch(self, connection: SimConnection, wanted: list[Place]) -> Exchange:
-        """Fetch from partitions, with the acknowledgements that were decided."""
+    def fetch(self, connection: SimConnection, wanted: list[Place], *, calm: bool) -> Exchange:
+        """Fetch from partitions, with the acknowledgements that were decided. A calm member takes
+        many records at a time, so that the group finishes all of them soon."""
         self._use(connection)
         new = [place for place in wanted if place not in self._partitions]
         forgotten = [place for place in self._partitions if place not in wanted]
@@ -63,8 +64,8 @@ class MemberSession:
             *(self.group, self.member_id, self.epoch),
             max_wait_ms=self.chance.choice([0, 100, 500]),
             min_bytes=self.chance.choice([0, 1, 1, 200]),
-            max_bytes=self.chance.choice([300, MIB]),
-            max_records=self.chance.choice([1, 3, 20, 500]),
+            max_bytes=MIB if calm else self.chance.choice([300, MIB]),
+            max_records=500 if calm else self.chance.choice([1, 3, 20, 500]),
             batch_size=self.chance.choice([1, 5, 500]),
             topics=[
                 share_fetch.FetchTopic(

@@ -22,6 +22,7 @@ FOUND = {
     "lost (a false alarm)",
     146: "after a load all was final, and the start offset stays until the leader reads on: that "
     "is no record that is left (a false alarm)",
+    10007: "a write failed after the timer of the locks had ended, and its records stayed locked",
 }
 """Seeds in which something was wrong once."""
 

@@ -23,7 +23,11 @@ from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoor
 
 KEY = SharePartitionKey("g", b"t" * 16, 0)
 STORED = [StoredBatch(first, first + 4) for first in range(0, 50, 5)]
-ACCEPT, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.REJECT
+ACCEPT, RELEASE, REJECT = (
+    AcknowledgeType.ACCEPT,
+    AcknowledgeType.RELEASE,
+    AcknowledgeType.REJECT,
+)
 Done = Callable[[ErrorCode, StateAnswer], None]
 
 
@@ -177,6 +181,23 @@ def test_a_lock_expires_by_its_timer(broker: Broker) -> None:
     assert broker.persisted() == [StateBatch(0, 4, RecordState.AVAILABLE, 1)]
     broker.scheduler.run_for(30_100)
     assert {run.state for run in broker.persisted()} == {RecordState.AVAILABLE}
+
+
+def test_a_lock_expires_also_after_an_acknowledgement_that_failed(broker: Broker) -> None:
+    """While a change is being written, no lock runs; the timer has ended when the write fails."""
+    broker.fetch(records=5)
+    broker.scheduler.run_for(29_000)
+    broker.acknowledge(0, 4, RELEASE)
+    broker.fetch("b", records=5)
+    broker.held = []
+    broker.acknowledge(0, 4, member="b")
+    broker.scheduler.run_for(2_000)
+    broker.coordinator.on_resigned(0)
+    broker.go_on()
+    assert broker.answers[-1] is not ErrorCode.NONE
+    broker.coordinator.on_elected(0, 2)
+    broker.scheduler.run_for(28_000)
+    assert broker.fetch("c") == [(0, 4, 3)]
 
 
 def test_a_session_that_ends_releases_its_records(broker: Broker) -> None:
