@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import Record
@@ -60,6 +60,8 @@ from protocol.messages.share_group_describe import DescribedGroup
 from protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 
 log = logging.getLogger(f"ottla.{__name__}")
+
+T = TypeVar("T")
 
 
 class ShareGroupInputs(NamedTuple):
@@ -162,7 +164,7 @@ class ShareProtocol:
             group = ShareGroup(group_id)
         topics, settings = self._inputs.image().topics, self._inputs.settings(group_id)
         if request.member_epoch == LEAVE_EPOCH:
-            return _outcome(leave(group, request.member_id, topics))
+            return _outcome(group, leave(group, request.member_id, topics))
         retried = self._initializer.retried(group)
         surroundings = Surroundings(settings, topics, self._scheduler.wall_ms(), retried)
         decision = yield from heartbeat(group, beat, surroundings)
@@ -171,9 +173,9 @@ class ShareProtocol:
         if decision.begins_epoch:
             self._metrics.share_rebalance_began()
         if decision.to_initialize is None:
-            return _outcome(decision)
+            return _outcome(group, decision)
         asked = _initialization(group_id, decision.to_initialize)
-        return _outcome(decision, partial(self._initializer.begin, asked))
+        return _outcome(group, decision, partial(self._initializer.begin, asked))
 
     def _extend_session(self, key: tuple[str, str], timeout_ms: int) -> None:
         """Extend a member's session to `timeout_ms` from now."""
@@ -210,10 +212,12 @@ class ShareProtocol:
         return Outcome(answer, after=group.record_offset)
 
     def initialized(self, group_id: str) -> Outcome[Topics]:
-        """Return the outcome with the group's partitions that have a state; none without a
-        group."""
+        """Return the outcome with the group's partitions that have a state, after its last record
+        is committed; none without a group."""
         group = self._find(group_id)
-        return Outcome({} if group is None else group.state_topics.initialized)
+        if group is None:
+            return Outcome({})
+        return Outcome(group.state_topics.initialized, after=group.record_offset)
 
     def alter_offsets(
         self, group_id: str, topics: Sequence[AlterShareGroupOffsetsRequestTopic]
@@ -231,7 +235,7 @@ class ShareProtocol:
         if group.members:
             return Outcome(NON_EMPTY)
         altered = yield from alteration(group, topics, self._inputs.image().topics)
-        return Outcome(altered, altered.records)
+        return _after_commit(group, altered, altered.records)
 
     def initialize(
         self, asked: Initialization, done: Callable[[ErrorCode, StateAnswers], None]
@@ -253,7 +257,7 @@ class ShareProtocol:
         if group.members:
             return Outcome(NON_EMPTY)
         deletion = yield from offset_deletion(group, names, self._inputs.image().topics)
-        return Outcome(deletion, deletion.records)
+        return _after_commit(group, deletion, deletion.records)
 
     def end_deletion(self, group_id: str, topic_ids: Iterable[bytes]) -> Outcome[None]:
         """Return the outcome after the states of topics were deleted."""
@@ -306,10 +310,19 @@ def not_found(group_id: str, other: Group | None) -> ApiError:
 
 
 def _outcome(
-    decision: Decision, committed: Callable[[], None] | None = None
+    group: ShareGroup, decision: Decision, committed: Callable[[], None] | None = None
 ) -> Outcome[ShareGroupHeartbeatResponse]:
     """Return the outcome of a decision; `committed` is called when its records are committed."""
-    return Outcome(decision.response, decision.records, committed=committed)
+    response = decision.response
+    if response.error_code != ErrorCode.NONE:
+        return Outcome(response)
+    return _after_commit(group, response, decision.records)._replace(committed=committed)
+
+
+def _after_commit(group: ShareGroup, reply: T, records: Sequence[Record]) -> Outcome[T]:
+    """Return the outcome whose reply waits until all that it says of the group is committed: its
+    own records, or those that other requests have appended."""
+    return Outcome(reply, records) if records else Outcome(reply, after=group.record_offset)
 
 
 def _initialization(group_id: str, asked: ToInitialize) -> Initialization:

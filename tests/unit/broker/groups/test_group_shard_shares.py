@@ -82,6 +82,21 @@ def test_a_member_gets_partitions_after_they_are_initialized() -> None:
     assert group.members[0].client_host == "/127.0.0.1"
 
 
+def test_an_answer_without_records_waits_until_what_it_says_is_committed() -> None:
+    """Else the next coordinator could know an older epoch than a member was told."""
+    node = GroupNode(**NO_INTERVAL)
+    epoch = joined(node)
+    node.log.commit_at_once = False
+    answers: list[Any] = []
+    node.connect().tell(share_beat("m", epoch, "conversation", "other"), 1, answers.append)
+    node.connect().tell(share_beat("m", epoch), 1, answers.append)
+    node.scheduler.run_for(0)
+    assert answers == []
+    node.log.commit(node.coordinator.partition_for("g"))
+    node.scheduler.run_for(0)
+    assert [answer.member_epoch for answer in answers] == [epoch + 1, epoch + 1]
+
+
 def test_a_partition_that_fails_is_initialized_with_the_next_heartbeat(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
