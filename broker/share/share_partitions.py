@@ -335,15 +335,14 @@ class SharePartitions:
         answer: StateAnswer,
     ) -> None:
         """Complete a change that was written, or take it back."""
-        letters = ready.partition.persisted(
-            write, is_written=error is ErrorCode.NONE, now_ms=self._scheduler.monotonic_ms()
-        )
+        letters = ready.partition.persisted(write, is_written=error is ErrorCode.NONE)
         if self._entries.get(key) is ready:
             if error in FENCED:
                 self.drop(key)
             else:
                 self._bury_all(key, letters)
-                self._time_locks(key)  # a failed change gave records back, with their locks
+                if error is not ErrorCode.NONE:
+                    self._end_locks(key, ready)
                 self._wake(key)
         done(*_for_client(error, answer.message))
 
@@ -363,8 +362,12 @@ class SharePartitions:
         )
 
     def _expire_locks(self, key: SharePartitionKey, ready: Ready) -> None:
-        """End the locks whose time is over, and start the timer of the next."""
+        """Do what the timer of the locks was started for."""
         del self._timers[key]
+        self._end_locks(key, ready)
+
+    def _end_locks(self, key: SharePartitionKey, ready: Ready) -> None:
+        """End the locks whose time is over, and start the timer of the next."""
         write = ready.partition.expire_locks(self._scheduler.monotonic_ms())
         if write is not None:
             records = sum(batch.last - batch.first + 1 for batch in write.batches)

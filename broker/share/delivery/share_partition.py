@@ -219,7 +219,7 @@ class SharePartition:
                 if batch.last >= self.start_offset:
                     self._acknowledge_batch(member, batch, changes, now_ms)
         except Refusal:
-            self._take_back(changes, now_ms)
+            self._take_back(changes)
             raise
         return self._write(changes)
 
@@ -351,19 +351,18 @@ class SharePartition:
         ]
         return StateWrite(self.start_offset, self.final_count, batches, changes)
 
-    def persisted(
-        self, write: StateWrite, *, is_written: bool, now_ms: float
-    ) -> Sequence[DeadLetter]:
+    def persisted(self, write: StateWrite, *, is_written: bool) -> Sequence[DeadLetter]:
         """Complete a write, or take its changes back; return the new dead letters.
 
-        After it, waiting Fetches may find records. Records whose lock expired meanwhile do not
-        return to the member if the write failed.
+        After it, waiting Fetches may find records. After a write that failed, call `expire_locks`:
+        no lock ends while its record is in a change. So a record that is given up then becomes a
+        dead letter, too; Kafka 4.4 archives it without one.
         """
         letters = list(write.dead_letters)
         if is_written:
             letters += self._complete(write.changes)
         else:
-            self._take_back(write.changes, now_ms)
+            self._take_back(write.changes)
         if is_written or not write.changes:
             self._window.move_start()
         return letters
@@ -382,22 +381,14 @@ class SharePartition:
             if batch is not None:
                 batch.join_runs()
 
-    def _take_back(self, changes: Sequence[Change], now_ms: float) -> None:
-        """Give the records of failed changes back to their member, unless the lock expired."""
-        limit = self._settings().delivery_limit
+    def _take_back(self, changes: Sequence[Change]) -> None:
+        """Give the records of failed changes back to their member, with the locks that they had."""
         for change in changes:
             for run in _runs_of(change):
                 run.end_change()
                 batch = self._window.floor(run.first)
                 assert batch is not None
-                if run.lock_until_ms is not None and run.lock_until_ms > now_ms:
-                    batch.set_state(run, RecordState.ACQUIRED, change.member)
-                    continue
-                is_given_up = run.deliveries >= limit
-                state = RecordState.ARCHIVED if is_given_up else RecordState.AVAILABLE
-                batch.set_state(run, state)
-                run.unlock()
-        self._window.note_available()
+                batch.set_state(run, RecordState.ACQUIRED, change.member)
 
     def dead_letter_written(self, letter: DeadLetter) -> StateWrite:
         """Archive records that are in the dead-letter topic, or that could not be written to it;

@@ -71,11 +71,12 @@ class Group:
         return self.partition.acknowledge(member, [batch], self.now_ms)
 
     def persist(self, write: StateWrite | None, *, is_written: bool = True) -> None:
-        """End a write; the dead letters are kept."""
-        if write is not None:
-            self.letters += self.partition.persisted(
-                write, is_written=is_written, now_ms=self.now_ms
-            )
+        """End a write, and the locks that ended during a write that failed; keep the letters."""
+        if write is None:
+            return
+        self.letters += self.partition.persisted(write, is_written=is_written)
+        if not is_written:
+            self.persist(self.partition.expire_locks(self.now_ms))
 
     def expire(self) -> StateWrite | None:
         """Let the time of a lock pass, and end the locks."""

@@ -261,6 +261,16 @@ def test_a_failed_write_after_the_lock_makes_the_records_available() -> None:
     assert group.fetch("b", 5) == [(0, 4, 2)]
 
 
+def test_a_record_given_up_after_a_failed_write_becomes_a_dead_letter() -> None:
+    group = Group(*FIVES, settings=DeliverySettings(delivery_limit=1, has_dead_letters=True))
+    group.fetch(max_records=5)
+    write = group.begin(0, 4)
+    assert group.expire() is None
+    group.persist(write, is_written=False)
+    assert group.states() == [(0, 4, "ARCHIVING", 1)]
+    assert [(letter.first, letter.last) for letter in group.letters] == [(0, 4)]
+
+
 def test_records_that_were_archived_stay_so_whatever_the_write_does() -> None:
     group = Group(*FIVES)
     group.fetch(max_records=10)
