@@ -33,11 +33,13 @@ class Entry(NamedTuple):
     value: bytes | None
 
 
-def batches_of(partition: Partition) -> Iterator[list[Entry]]:
-    """The batches of a replica that are committed, but those that only end a transaction."""
+def batches_of(partition: Partition, *, uncommitted: bool = False) -> Iterator[list[Entry]]:
+    """Yield the batches of a replica up to its high watermark, or also those behind it, without
+    the batches that only end a transaction."""
     log = partition.log
+    end = log.log_end_offset if uncommitted else log.high_watermark
     offset = log.log_start_offset
-    while offset < log.high_watermark:
+    while offset < end:
         read = log.read(offset, 1 << 20)
         records = read.records if isinstance(read.records, bytes) else read.records.read()
         view = memoryview(records)
@@ -45,7 +47,7 @@ def batches_of(partition: Partition) -> Iterator[list[Entry]]:
             return
         for position, header in iterate_batches(view):
             offset = header.last_offset + 1
-            if header.last_offset < log.high_watermark and not header.is_control:
+            if header.last_offset < end and not header.is_control:
                 yield [
                     Entry(one.offset, one.key, one.value)
                     for one in iterate_records(view, position)

@@ -7,6 +7,7 @@ coordinator has all of it: who loads its states delivers nothing again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from broker.replication.partition import Partition
@@ -126,23 +127,32 @@ class NoRecordIsLost(OfEachBroker):
         found: dict[tuple[str, int, int], int] = {}
         if not group.dead_letters:
             return found
-        for broker in self.brokers.values():
-            for partition in broker.replicas.partitions():
-                if partition.topic != group.dead_letters or not partition.is_leader:
-                    continue
-                read = partition.log.read(partition.log.log_start_offset, 1 << 24)
-                data = read.records if isinstance(read.records, bytes) else read.records.read()
-                view = memoryview(data)
-                for position, _ in iterate_batches(view):
-                    for one in iterate_records(view, position):
-                        headers = {
-                            name: bytes(value or b"").decode() for name, value in one.headers
-                        }
-                        topic, index, offset = (headers[name] for name in LETTER)
-                        record = (topic, int(index), int(offset))
-                        found[record] = found.get(record, 0) + 1
+        for partition in self._longest_replicas(group.dead_letters):
+            read = partition.log.read(partition.log.log_start_offset, 1 << 24)
+            data = read.records if isinstance(read.records, bytes) else read.records.read()
+            view = memoryview(data)
+            for position, _ in iterate_batches(view):
+                for one in iterate_records(view, position):
+                    headers = {name: bytes(value or b"").decode() for name, value in one.headers}
+                    topic, index, offset = (headers[name] for name in LETTER)
+                    record = (topic, int(index), int(offset))
+                    found[record] = found.get(record, 0) + 1
         self.letters = sum(found.values())
         return found
+
+    def _longest_replicas(self, topic: str) -> Iterable[Partition]:
+        """Return for each partition of a topic the replica with the highest high watermark: the
+        partition may have no leader at this moment."""
+        longest: dict[int, Partition] = {}
+        for broker in self.brokers.values():
+            for partition in broker.replicas.partitions():
+                if partition.topic == topic:
+                    longest[partition.index] = max(
+                        longest.get(partition.index, partition),
+                        partition,
+                        key=lambda replica: replica.log.high_watermark,
+                    )
+        return longest.values()
 
 
 def leads(view: SimulatedNodes | None, broker: SimBroker, topic: str, index: int) -> bool:

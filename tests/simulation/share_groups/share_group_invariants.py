@@ -206,8 +206,10 @@ class ShareLogIsState(OfEachBroker):
             raise self.broken(f"{group_id} of share members has {type(key).__name__}")
 
     def _look_at_states(self, partition: Partition) -> None:
-        """The log gives the states that the coordinator has, and no start offset falls in it."""
-        entries = [entry for batch in batches_of(partition) for entry in batch]
+        """The log gives the states that the coordinator has, with what it has just appended, and no
+        start offset falls in it."""
+        batches = batches_of(partition, uncommitted=True)
+        entries = [entry for batch in batches for entry in batch]
         shard = ShareStateShard(self.world, lambda *_: True, 0, ShareMetrics())
         starts: dict[SharePartitionKey, int] = {}
         for entry in entries:
