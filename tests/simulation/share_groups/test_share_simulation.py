@@ -22,7 +22,7 @@ FOUND = {
     "lost (a false alarm)",
     146: "after a load all was final, and the start offset stays until the leader reads on: that "
     "is no record that is left (a false alarm)",
-    10019: "the check compared a state with a log without what had just been appended (a false alarm)",
+    10019: "a state was compared with its log without what had just been appended (a false alarm)",
     10037: "dead letters were looked for at leaders alone, and there was none (a false alarm)",
     10245: "a heartbeat without records was answered before the epoch that it told was committed",
     10007: "a write failed after the timer of the locks had ended, and its records stayed locked",
