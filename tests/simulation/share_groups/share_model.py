@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+AHEAD_MS = 10.0
+"""How far a leader's clock may be ahead of the world's: it goes on while the leader works."""
+
 
 @dataclass(slots=True)
 class Lock:
@@ -53,7 +56,8 @@ class SharedRecords:
             return f"this is delivery {count}, and it was released after {released}"
         if last is None or last.leader is not lock.leader:
             return None
-        return f"it is locked until {last.until_ms:.0f}" if lock.since_ms < last.until_ms else None
+        is_locked = lock.since_ms + AHEAD_MS < last.until_ms
+        return f"it is locked until {last.until_ms:.0f}" if is_locked else None
 
     def ended(self, offset: int, answered_ms: float) -> str | None:
         """Note an answer by which a record is finished; return the rule that it breaks, or None."""

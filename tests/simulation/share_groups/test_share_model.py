@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.share_groups.share_model import Lock, SharedRecords
+from tests.simulation.share_groups.share_model import AHEAD_MS, Lock, SharedRecords
 
 LEADER, NEXT_LEADER, ANN, BEN = object(), object(), object(), object()
 LIMIT, LOCK_MS = 3, 1_000.0
@@ -43,7 +43,7 @@ def test_another_leader_knows_of_no_lock_and_of_what_was_persisted() -> None:
 def test_nobody_gets_a_locked_record(holder: object) -> None:
     records = Records(LIMIT)
     records.give(ANN, 1, 0.0)
-    assert records.give(holder, 2, LOCK_MS - 1) == "it is locked until 1000"
+    assert records.give(holder, 2, LOCK_MS - AHEAD_MS - 1) == "it is locked until 1000"
 
 
 def test_a_finished_record_never_comes_back() -> None:
