@@ -1,19 +1,20 @@
 """The writer of dead letters: from a record that is given up to its copy in the dead-letter topic.
 
     bury ──► topic is created ──► queued for the leader ──► written ──► done
-               └──── after a back-off, up to ATTEMPTS times ────┘
+               └──── after a back-off, as often as needed ──────┘
                                   └─ or given up: logged ──► done
 
 A letter is done when all in-sync replicas of its partition have it. As in Kafka, the records are
 archived without a dead letter if the configuration does not allow it, the topic cannot be created,
-the leader rejects the letter for good, or the last attempt fails. The reason is logged. Letters are
-written at least once: an attempt without an answer may have succeeded.
+or the leader rejects the letter for good. The reason is logged. An error that may pass costs no
+dead letter: the records stay in the window of their share-partition, which may become full.
+Letters are written at least once: an attempt without an answer may have succeeded.
 
 Owns all letters in progress, their attempts and timers. Their number is bounded by the windows of
 the share-partitions. If this broker stops, or no longer leads the original partition of a letter
 that copies records, the letter is forgotten: the next leader loads the records as archiving, and
-buries them. Follows Kafka's `ShareGroupDLQStateManager` (KIP-1191), except that every error that
-may pass is retried, not only NOT_LEADER_OR_FOLLOWER.
+buries them. Follows Kafka's `ShareGroupDLQStateManager` (KIP-1191), except that Kafka retries only
+NOT_LEADER_OR_FOLLOWER and lost connections, and gives up after five attempts.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ from protocol.messages.create_topics import (
 )
 from protocol.primitives import uuid_to_string
 
-ATTEMPTS = 5
-"""The attempts to create the topic, or to write a letter, without a success between them."""
+LOGGED_ATTEMPTS = 5
+"""The failed attempts without a success between them after which it is logged that letters wait."""
 BACKOFF_MS = 1_000
 """Half of the time before the second attempt; it doubles with each attempt."""
 BACKOFF_MAX_MS = 30_000
@@ -66,6 +67,7 @@ RETRIABLE = frozenset(
         ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
         ErrorCode.UNKNOWN_TOPIC_ID,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
@@ -312,26 +314,20 @@ class DeadLetterWriter:
                 counts.produce_failed()
                 self._give_up(letter, error.name, message)
         for reason, letters in failed.items():
-            for letter in self._retry(letters, *reason):
-                self.counts.of(letter.key.group_id).produce_failed()
+            self._retry(letters, *reason)
 
-    def _retry(self, letters: list[Letter], reason: str, detail: str = "") -> list[Letter]:
-        """Try letters again after a back-off. Give up those with ATTEMPTS failures; return them."""
+    def _retry(self, letters: list[Letter], reason: str, detail: str = "") -> None:
+        """Try letters again after a back-off; log it if that has not helped for long."""
         by_attempts: dict[int, list[Letter]] = {}
         for letter in letters:
             by_attempts.setdefault(letter.failed(), []).append(letter)
-        given_up: list[Letter] = []
         for attempts, group in by_attempts.items():
-            if attempts >= ATTEMPTS:
-                given_up += group
-                continue
             retry = _Retry(group)
             self._retries[retry] = None
-            delay_ms = min(BACKOFF_MS * 2**attempts, BACKOFF_MAX_MS)
+            delay_ms = min(BACKOFF_MS * 2 ** min(attempts, LOGGED_ATTEMPTS), BACKOFF_MAX_MS)
             retry.start(self._scheduler.call_later(delay_ms, partial(self._try_again, retry)))
-        for letter in given_up:
-            self._give_up(letter, f"{reason}, in {ATTEMPTS} attempts", detail)
-        return given_up
+            for letter in group if attempts >= LOGGED_ATTEMPTS else ():
+                self._failures.waits(letter.key.group_id, _records_of(letter), reason, detail)
 
     def _try_again(self, retry: _Retry) -> None:
         """Route letters after their back-off."""
@@ -340,8 +336,7 @@ class DeadLetterWriter:
 
     def _give_up(self, letter: Letter, reason: str, detail: str = "") -> None:
         """Log why a letter is not written, and let its records be archived."""
-        records = f"offsets {letter.next}-{letter.last} of {letter.topic}-{letter.key.partition}"
-        self._failures.failed(letter.key.group_id, records, reason, detail)
+        self._failures.failed(letter.key.group_id, _records_of(letter), reason, detail)
         self._end(letter)
 
     def _end(self, letter: Letter) -> None:
@@ -353,3 +348,8 @@ class DeadLetterWriter:
     def _drop(self, letter: Letter) -> None:
         """Forget a letter whose original records this broker no longer leads."""
         del self._letters[letter.id]
+
+
+def _records_of(letter: Letter) -> str:
+    """Return the original records that have no dead letter yet, for a line of the log."""
+    return f"offsets {letter.next}-{letter.last} of {letter.topic}-{letter.key.partition}"

@@ -40,7 +40,7 @@ class GroupCounts:
         self.requests += 1
 
     def produce_failed(self) -> None:
-        """Count a letter that is not produced, because of an error or after the last retry."""
+        """Count a letter that the leader rejects for good."""
         self.failed += 1
 
 
@@ -71,16 +71,37 @@ class FailureLog:
     def failed(self, group_id: str, records: str, reason: str, detail: str = "") -> None:
         """Log at ERROR that these records, such as `offsets 3-5 of t-0`, have no dead letter.
         `detail` may be different for each letter with the same reason."""
+        others = self._others(group_id, reason)
+        if others is not None:
+            text = _with_detail(reason, detail)
+            log.error(
+                "group %s: %s are archived without a dead letter: %s%s",
+                *(group_id, records, text, others),
+            )
+
+    def waits(self, group_id: str, records: str, reason: str, detail: str = "") -> None:
+        """Log at WARNING that these records wait for their dead letter."""
+        others = self._others(group_id, reason)
+        if others is not None:
+            text = _with_detail(reason, detail)
+            log.warning(
+                "group %s: %s are not in the dead-letter topic yet, and stay in flight: %s%s",
+                *(group_id, records, text, others),
+            )
+
+    def _others(self, group_id: str, reason: str) -> str | None:
+        """Return the end of a line about a group and a reason, which says how many lines were left
+        out before; None if this line is left out too."""
         now_ms = self._monotonic_ms()
         logged_ms, left_out = self._logged.pop((group_id, reason), (-LOG_INTERVAL_MS, 0))
         if now_ms - logged_ms < LOG_INTERVAL_MS:
             self._logged[group_id, reason] = logged_ms, left_out + 1
-            return
+            return None
         if len(self._logged) == REASONS_MAX:
             del self._logged[next(iter(self._logged))]
         self._logged[group_id, reason] = now_ms, 0
-        others = f", as for {left_out} letters before" if left_out else ""
-        text = f"{reason} ({printable(detail)})" if detail else reason
-        log.error(
-            "group %s: %s are archived without a dead letter: %s%s", group_id, records, text, others
-        )
+        return f", as for {left_out} letters before" if left_out else ""
+
+
+def _with_detail(reason: str, detail: str) -> str:
+    return f"{reason} ({printable(detail)})" if detail else reason

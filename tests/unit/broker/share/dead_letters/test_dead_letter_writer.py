@@ -163,21 +163,24 @@ def test_the_metadata_may_come_before_the_answer_to_create_topics() -> None:
         None,
     ],
 )
-def test_a_creation_is_tried_five_times(error: ErrorCode | None) -> None:
+def test_a_creation_is_tried_until_it_succeeds(error: ErrorCode | None) -> None:
     """None: the controller did not answer. NONE: the topic was created, and is gone again."""
     stage = Stage(leaders=())
     stage.configure_broker(**CREATE)
     stage.bury(1)
-    for backoff_ms in [*BACKOFFS, None]:
+    for backoff_ms in [*BACKOFFS, 30_000, 30_000]:
         stage.settle()
         assert stage.done == []
         if error is None:
             stage.creations.pop(0)[1](None)
         else:
             stage.create(error)
-        stage.scheduler.run_for((backoff_ms or 1) - 1)
+        stage.scheduler.run_for(backoff_ms - 1)
         assert stage.creations == []
         stage.scheduler.run_for(1)
+    stage.lead(HERE)
+    stage.create()
+    stage.next_sent().answer()
     assert (stage.done, stage.creations, stage.writer.pending_count) == ([1], [], 0)
 
 
@@ -278,17 +281,23 @@ def test_a_leaders_message_is_a_detail_of_the_reason(caplog: pytest.LogCaptureFi
         ErrorCode.UNKNOWN_TOPIC_ID,
     ],
 )
-def test_a_letter_is_tried_five_times(error: ErrorCode, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_letter_is_tried_until_it_is_written(
+    error: ErrorCode, caplog: pytest.LogCaptureFixture
+) -> None:
     stage = Stage(leaders=[THERE])
     stage.bury(1)
-    for backoff_ms in [*BACKOFFS, None]:
+    for backoff_ms in [*BACKOFFS, 30_000, 30_000, 30_000]:
         assert stage.done == []
         stage.next_sent().answer(error)
-        stage.scheduler.run_for((backoff_ms or 1) - 1)
+        stage.scheduler.run_for(backoff_ms - 1)
         assert stage.sent == []
         stage.scheduler.run_for(1)
-    assert (stage.sent, stage.done, counts(stage)) == ([], [1], (0, 5, 1))
-    assert f"without a dead letter: {error.name}, in 5 attempts" in caplog.text
+    stage.next_sent().answer()
+    assert (stage.sent, stage.done, counts(stage)) == ([], [1], (1, 8, 0))
+    lines = [record.getMessage() for record in caplog.records]
+    waits = "offsets 1-1 of source-4 are not in the dead-letter topic yet, and stay in flight"
+    assert lines[0].endswith(f"{waits}: {error.name}")
+    assert len(lines) == 2 and lines[1].endswith(f"{error.name}, as for 1 letters before")
 
 
 @pytest.mark.parametrize("failure", list(ChannelFailure))
@@ -318,7 +327,7 @@ def test_attempts_are_counted_from_the_last_success() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
         ErrorCode.INVALID_RECORD,
         ErrorCode.UNKNOWN_SERVER_ERROR,
     ],
@@ -362,8 +371,10 @@ def test_a_letter_waits_for_a_leader_that_can_be_reached(leader: int) -> None:
     assert stage.next_sent().broker == THERE
     stage.lead(leader)
     stage.bury(2)
-    stage.scheduler.run_for(sum(BACKOFFS))
-    assert stage.done == [2]
+    stage.scheduler.run_for(sum(BACKOFFS) + 60_000)
+    assert (stage.sent, stage.done) == ([], [])
+    stage.lead(HERE)
+    assert stage.next_sent().offsets() == [2]
 
 
 def test_letters_that_wait_behind_a_request_follow_their_leader() -> None:
