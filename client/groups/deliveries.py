@@ -1,55 +1,22 @@
-"""The deliveries of a share group's records, as the share coordinator has stored them.
+"""The deliveries of a share group's records, with errors for commands.
 
-A delivery is stored when it ends: the record is acknowledged or released, or its lock expires. No
-response reports the records that members have locked now. Owns no connection. Follows KIP-932
-(ReadShareGroupState), a request between brokers, which takes ClusterAction on the cluster. With the
-leader epoch that DescribeShareGroupOffsets reports, the request changes nothing.
+Owns no connection; the requests are `client.core.deliveries`', which take ClusterAction on the
+cluster.
 """
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from client.cluster import ClusterClient
+from client.core import deliveries
+from client.core.deliveries import Delivered, NotReported
 from client.core.leaders import Partition
-from client.groups.share_offsets import ShareOffset, share_offsets
+from client.core.operation import ErrorAnswer
+from client.groups.share_offsets import share_offsets
 from client.refusals import Refused, why
-from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
-from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from protocol.messages.read_share_group_state import (
-    PartitionData,
-    PartitionResult,
-    ReadShareGroupStateRequest,
-    ReadShareGroupStateResponse,
-    ReadStateData,
-    StateBatch,
-)
 
-AVAILABLE, ARCHIVING = "available", "archiving"
-_STATES = {0: AVAILABLE, 1: "acquired", 2: "acknowledged", 3: ARCHIVING, 4: "archived"}
-"""The states of `RecordState`, by their numbers in the response."""
-_SHARE_COORDINATOR = 2
 _RIGHT = "ClusterAction on the cluster"
-_UNREAD = (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-"""The errors of a share-partition that is not initialized yet, or whose topic is deleted."""
-
-
-class Delivered(NamedTuple):
-    """Records of a share-partition from `first` to `last` with the same state.
-
-    `deliveries` counts the deliveries that have ended. None: the record was never delivered, or is
-    locked for the first time now.
-    """
-
-    topic: str
-    partition: int
-    first: int
-    last: int
-    state: str
-    deliveries: int | None
 
 
 def delivered_ranges(
@@ -61,105 +28,11 @@ def delivered_ranges(
     `ends`: the end offsets. Partitions without an end or a start offset are left out. Raises
     Refused, also if this login lacks the right, and StartError.
     """
-    begun = {
-        at: offset
-        for at, offset in share_offsets(cluster, group).items()
-        if offset.start is not None and at in ends
-    }
-    ranges: list[Delivered] = []
-    for at, state in sorted(_states(cluster, group, begun).items()):
-        ranges += ranges_in(at, state.start_offset, ends[at], state.state_batches)
-    return ranges
-
-
-def _states(
-    cluster: ClusterClient, group: str, offsets: Mapping[Partition, ShareOffset]
-) -> dict[Partition, PartitionResult]:
-    """Ask the share coordinators for the stored state of each partition. Raises Refused."""
-    partitions_by_key = {_key(group, at, offset): at for at, offset in offsets.items()}
-    states: dict[Partition, PartitionResult] = {}
-    for node_id, keys in _coordinators(cluster, group, partitions_by_key).items():
-        partitions = [partitions_by_key[key] for key in keys]
-        names_by_id = {offsets[at].topic_id: at[0] for at in partitions}
-        if not cluster.node(node_id).serves(ApiKey.READ_SHARE_GROUP_STATE):
-            raise Refused(f"the deliveries of group {group}: broker {node_id} does not report them")
-        request = ReadShareGroupStateRequest(group, _topics(partitions, offsets))
-        answer = cluster.settled(request, ReadShareGroupStateResponse, node_id)
-        for topic in answer.results:
-            for result in topic.partitions:
-                if not result.error_code:
-                    states[names_by_id[topic.topic_id], result.partition] = result
-                elif result.error_code not in _UNREAD:
-                    reason = why(result.error_code, result.error_message, _RIGHT)
-                    raise Refused(f"the deliveries of group {group}: {reason}")
-    return states
-
-
-def _key(group: str, at: Partition, offset: ShareOffset) -> str:
-    """Return the key by which FindCoordinator finds the coordinator of a share-partition."""
-    topic_id = urlsafe_b64encode(offset.topic_id).decode().rstrip("=")
-    return f"{group}:{topic_id}:{at[1]}"
-
-
-def _coordinators(cluster: ClusterClient, group: str, keys: Iterable[str]) -> dict[int, list[str]]:
-    """Ask for the share coordinator of each key, and return the keys by its id. Raises Refused."""
-    wanted = list(keys)
-    if not wanted:
-        return {}
-    request = FindCoordinatorRequest(key_type=_SHARE_COORDINATOR, coordinator_keys=wanted)
-    answer = cluster.settled(request, FindCoordinatorResponse)
-    keys_by_id: dict[int, list[str]] = {}
-    for coordinator in answer.coordinators:
-        if coordinator.error_code:
-            reason = why(coordinator.error_code, coordinator.error_message, _RIGHT)
-            raise Refused(f"the deliveries of group {group}: {reason}")
-        keys_by_id.setdefault(coordinator.node_id, []).append(coordinator.key)
-    return keys_by_id
-
-
-def _topics(
-    partitions: Sequence[Partition], offsets: Mapping[Partition, ShareOffset]
-) -> list[ReadStateData]:
-    """Return the part of a request that names these partitions."""
-    partitions_by_id: dict[bytes, list[PartitionData]] = {}
-    for at in partitions:
-        partition = PartitionData(at[1], offsets[at].leader_epoch)
-        partitions_by_id.setdefault(offsets[at].topic_id, []).append(partition)
-    return [ReadStateData(topic_id, own) for topic_id, own in partitions_by_id.items()]
-
-
-def ranges_in(
-    at: Partition, start: int, end: int, batches: Iterable[StateBatch]
-) -> list[Delivered]:
-    """Return the ranges of a partition's records from `start` up to, without, `end`; neighbours
-    with the same state and count are one range.
-
-    `batches`: the stored states. A record that is in none of them is available.
-    """
-    ranges: list[Delivered] = []
-
-    def add(first: int, last: int, state: str, deliveries: int | None) -> None:
-        """Append a range, or extend the last one."""
-        before = ranges[-1] if ranges else None
-        if before is not None and (before.state, before.deliveries) == (state, deliveries):
-            ranges[-1] = before._replace(last=last)
-        elif first <= last:
-            ranges.append(Delivered(*at, first, last, state, deliveries))
-
-    next_offset = start
-    for batch in sorted(batches, key=_first_offset):
-        first = max(batch.first_offset, next_offset)
-        if first > batch.last_offset:
-            continue
-        if first > next_offset:
-            add(next_offset, first - 1, AVAILABLE, None)
-        state = _STATES.get(batch.delivery_state, str(batch.delivery_state))
-        add(first, batch.last_offset, state, batch.delivery_count)
-        next_offset = batch.last_offset + 1
-    if next_offset < end:
-        add(next_offset, end - 1, AVAILABLE, None)
-    return ranges
-
-
-def _first_offset(batch: StateBatch) -> int:
-    return batch.first_offset
+    offsets = share_offsets(cluster, group)
+    try:
+        return cluster.run(deliveries.delivered_ranges(cluster.attempts(), group, offsets, ends))
+    except NotReported as error:
+        raise Refused(f"the deliveries of group {group}: {error}") from None
+    except ErrorAnswer as error:
+        reason = why(error.code, error.message, _RIGHT)
+        raise Refused(f"the deliveries of group {group}: {reason}") from None

@@ -13,10 +13,10 @@ from client.cluster import ClusterClient
 from client.core.groups import CONSUMER, SHARE, offsets_in
 from client.core.leaders import Partition
 from client.core.operation import Answer
+from client.core.share_offsets import offsets_in as share_offsets_in
+from client.core.share_offsets import share_offsets_request
 from client.groups.groups import GroupSummary
 from client.groups.positions import Position, share_positions
-from client.groups.share_offsets import offsets_in as share_offsets_in
-from client.groups.share_offsets import share_offsets_request
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import answer_to
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest

@@ -11,13 +11,9 @@ from typing import NamedTuple
 from client.cluster import ClusterClient
 from client.core.groups import SHARE
 from client.core.leaders import Partition
+from client.core.share_offsets import ShareOffset
 from client.groups.committed import commit_offsets, committed_offsets, delete_committed
-from client.groups.share_offsets import (
-    ShareOffset,
-    delete_share_offsets,
-    set_share_offsets,
-    share_offsets,
-)
+from client.groups.share_offsets import delete_share_offsets, set_share_offsets, share_offsets
 
 
 class Position(NamedTuple):

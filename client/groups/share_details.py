@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from client.cluster import ClusterClient
 from client.configs.settings import GROUP, TOPIC, ConfigResource, configs_of
+from client.core.deliveries import Delivered
 from client.core.groups import GroupDescription
-from client.groups.deliveries import Delivered, delivered_ranges
+from client.groups.deliveries import delivered_ranges
 from client.groups.groups import Standing
 from client.groups.troubles import ShareLimits, troubles
 from client.refusals import Refused

@@ -1,39 +1,21 @@
 """The start offsets of a share group: read, set and deleted at the group's coordinator.
 
 All records before a start offset are finished. The coordinator rejects a change while the group has
-members. Owns no connection. Follows KIP-932 (DescribeShareGroupOffsets, AlterShareGroupOffsets,
-DeleteShareGroupOffsets) and KIP-1226 (the lag).
+members. Owns no connection. Follows KIP-932 (AlterShareGroupOffsets, DeleteShareGroupOffsets); the
+request that reads is `client.core.share_offsets`'.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 from client.cluster import ClusterClient
+from client.core import share_offsets as core
 from client.core.leaders import Partition, by_topic
+from client.core.operation import ErrorAnswer
+from client.core.share_offsets import ShareOffset
 from client.groups.committed import group_refusal_text
 from client.refusals import Refused, why
-from protocol.errors import ErrorCode
-from protocol.messages.describe_share_group_offsets import (
-    DescribeShareGroupOffsetsRequest,
-    DescribeShareGroupOffsetsRequestGroup,
-    DescribeShareGroupOffsetsResponse,
-    DescribeShareGroupOffsetsResponseGroup,
-)
-
-
-class ShareOffset(NamedTuple):
-    """The state of a share-partition that the group's coordinator reports.
-
-    `start` is None before the group's first acknowledgement in the partition, `lag` also if the
-    broker does not report it. `lag`: the unfinished records from the start offset to the end.
-    """
-
-    start: int | None
-    lag: int | None
-    topic_id: bytes
-    leader_epoch: int
 
 
 def share_offsets(cluster: ClusterClient, group: str) -> dict[Partition, ShareOffset]:
@@ -43,42 +25,11 @@ def share_offsets(cluster: ClusterClient, group: str) -> dict[Partition, ShareOf
     A partition whose response has an error is left out: for example, its topic is deleted. Raises
     Refused, StartError.
     """
-    request = share_offsets_request([group])
-    answer = cluster.at_coordinator(group, request, DescribeShareGroupOffsetsResponse)
-    described_group = answer.groups[0]
-    code = described_group.error_code
-    if code not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
-        reason = why(code, described_group.error_message, f"Describe on group {group}")
-        raise Refused(f"group {group}: {reason}")
-    return offsets_in(described_group)
-
-
-def share_offsets_request(groups: Sequence[str]) -> DescribeShareGroupOffsetsRequest:
-    """Return the request for all start offsets of these groups."""
-    asked = [DescribeShareGroupOffsetsRequestGroup(name, topics=None) for name in groups]
-    return DescribeShareGroupOffsetsRequest(asked)
-
-
-def offsets_in(group: DescribeShareGroupOffsetsResponseGroup) -> dict[Partition, ShareOffset]:
-    """Return the state of each partition in a group's part of a response, sorted; those with an
-    error are left out."""
-    offsets = {
-        (topic.topic_name, partition.partition_index): ShareOffset(
-            _known(partition.start_offset),
-            _known(partition.lag),
-            topic.topic_id,
-            partition.leader_epoch,
-        )
-        for topic in group.topics
-        for partition in topic.partitions
-        if not partition.error_code
-    }
-    return dict(sorted(offsets.items()))
-
-
-def _known(number: int) -> int | None:
-    """Return a number of the response, None if it is -1."""
-    return None if number < 0 else number
+    try:
+        return cluster.run(core.share_offsets(cluster.attempts(), group))
+    except ErrorAnswer as error:
+        reason = why(error.code, error.message, f"Describe on group {group}")
+        raise Refused(f"group {group}: {reason}") from None
 
 
 def set_share_offsets(cluster: ClusterClient, group: str, offsets: Mapping[Partition, int]) -> None:

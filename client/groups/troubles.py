@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from client.core.deliveries import ARCHIVING, AVAILABLE, Delivered
 from client.core.groups import GroupDescription
 from client.core.leaders import Partition
-from client.groups.deliveries import ARCHIVING, AVAILABLE, Delivered
 from client.groups.groups import Standing
 from client.groups.total_lag import total_lag
 from client.tables import counted

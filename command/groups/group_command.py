@@ -13,9 +13,10 @@ import click
 
 from broker.config.start_error import StartError
 from client.cluster import ClusterClient
+from client.core.deliveries import AVAILABLE, Delivered
 from client.core.groups import CLASSIC, SHARE, GroupDescription, MemberDescription
 from client.core.leaders import Partition
-from client.groups.deliveries import AVAILABLE, Delivered, delivered_ranges
+from client.groups.deliveries import delivered_ranges
 from client.groups.groups import (
     GroupSummary,
     Standing,

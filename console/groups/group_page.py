@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from client.cluster import ClusterClient
+from client.core.deliveries import AVAILABLE
 from client.core.groups import CLASSIC, CONSUMER, SHARE, GroupDescription, MemberDescription
 from client.core.leaders import Partition
 from client.core.offsets import EARLIEST, LATEST
-from client.groups.deliveries import AVAILABLE
 from client.groups.groups import GroupSummary, Standing, by_coordinator, described, standings
 from client.groups.share_details import ShareDetails, share_details
 from client.groups.total_lag import total_lag

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from client.groups.deliveries import Delivered, delivered_ranges, ranges_in
+from client.core.deliveries import Delivered, ranges_in
+from client.groups.deliveries import delivered_ranges
 from client.refusals import Refused
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from client.core.share_offsets import ShareOffset
 from client.groups.positions import Position, delete_offsets, offsets_of, positions, set_offsets
-from client.groups.share_offsets import ShareOffset, share_offsets
+from client.groups.share_offsets import share_offsets
 from client.refusals import Refused
 from protocol.errors import ErrorCode
 from tests.unit.client.groups import share_answers as share

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from client.core.deliveries import Delivered
 from client.core.groups import SHARE, GroupDescription, MemberDescription
-from client.groups.deliveries import Delivered
 from client.groups.groups import Standing
 from client.groups.troubles import ShareLimits, troubles
 
