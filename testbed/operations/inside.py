@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.node.node import Node
 from controller.metadata.acl import Acl
+from controller.metadata.topic_names import is_internal
 from testbed.initial_state import InitialState, User
-
-_OWN = (OFFSETS_TOPIC, TRANSACTION_TOPIC)
 
 
 class Sockets(Protocol):
@@ -63,7 +61,7 @@ class InsideNode:
     def topics(self) -> list[str]:
         """Return all topics but the internal ones. Those have many partitions, and a reset keeps
         them."""
-        return [name for name in self._node.image.topics.by_name if name not in _OWN]
+        return [name for name in self._node.image.topics.by_name if not is_internal(name)]
 
     def forget_transactional_ids(self) -> None:
         """Expire all transactional ids of this broker but those with an open transaction. Does not

@@ -15,7 +15,11 @@ from testbed.control import Arguments, operation
 from testbed.initial_state import InitialState
 from testbed.standing import adopt_place
 
-_INTERNAL_TOPICS = ("offsets.topic.num.partitions", "transaction.state.log.num.partitions")
+_INTERNAL_TOPICS = (
+    "offsets.topic.num.partitions",
+    "share.coordinator.state.topic.num.partitions",
+    "transaction.state.log.num.partitions",
+)
 _PARTITIONS = "1"
 _PARTITIONS_OF_CLUSTER = "3"
 """With 50, the first group or transaction would wait for the files, longer than a test runs."""

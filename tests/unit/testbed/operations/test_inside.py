@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from controller.metadata.topic_names import INTERNAL_TOPICS
 from protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -39,3 +40,12 @@ async def test_an_open_transaction_is_not_forgotten(tmp_path: Path) -> None:
         inside.forget_transactional_ids()
         coordinator = broker.parts.transactions.coordinator
         assert [coordinator.describe(one).error_code for one in ("open", "idle")] == [0, 105]
+
+
+async def test_internal_topics_are_kept(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        inside = node.world.inside
+        assert inside is not None
+        for name in (*INTERNAL_TOPICS, "jobs"):
+            node.running.create(name)
+        assert inside.topics() == ["jobs"]

@@ -26,19 +26,22 @@ class Broker:
 @pytest.mark.parametrize(
     ("args", "partitions"),
     [
-        ({}, (1, 1)),
-        ({"cluster_id": "the cluster"}, (3, 3)),
-        ({"durable": True}, (50, 50)),
-        ({"properties": {"offsets.topic.num.partitions": "7"}}, (7, 1)),
+        ({}, (1, 1, 1)),
+        ({"cluster_id": "the cluster"}, (3, 3, 3)),
+        ({"durable": True}, (50, 50, 50)),
+        ({"properties": {"offsets.topic.num.partitions": "7"}}, (7, 1, 1)),
     ],
 )
 async def test_internal_topics_are_small_where_the_data_go_with_the_test(
-    monkeypatch: pytest.MonkeyPatch, args: dict[str, object], partitions: tuple[int, int]
+    monkeypatch: pytest.MonkeyPatch, args: dict[str, object], partitions: tuple[int, ...]
 ) -> None:
     monkeypatch.setattr(lifecycle, "configure_logging", lambda level, style: None)
     monkeypatch.setattr(lifecycle, "format_folders", lambda config, name: None)
     broker = Broker()
     await lifecycle.start(cast(BrokerUnderTest, broker), {"properties": {}, **args})
     config = broker.config
-    found = config.offsets_topic_num_partitions, config.transaction_state_log_num_partitions
-    assert found == partitions
+    assert partitions == (
+        config.offsets_topic_num_partitions,
+        config.transaction_state_log_num_partitions,
+        config.share_coordinator_state_topic_num_partitions,
+    )
