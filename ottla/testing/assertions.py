@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ottla.testing.errors import Misuse
 from ottla.testing.frames import Json
 from ottla.testing.records import Content, Record, content
-from ottla.testing.topic import CALL_MARGIN_S, Call, NotAsExpected, Topic, some
+from ottla.testing.topic import CALL_MARGIN_S, Call, NotAsExpected, Topic, counted, some
 
 ANY: Content = object()
 """A key or value that matches every content."""
-_POLL_S = 0.01
+POLL_S = 0.01
 _STATES = (
     "Stable",
     "Empty",
@@ -29,7 +29,10 @@ _STATES = (
     "Reconciling",
 )
 """Kafka's names of the states of groups; the last two are those of the newer protocol (KIP-848)."""
-_SHOWN = 10
+SHOWN = 10
+"""The lines that a text shows at most."""
+SHARE = "share"
+"""The type of share groups."""
 
 Matches = Callable[[Record], bool]
 
@@ -51,8 +54,8 @@ def produced(
     topic must have no such record now; this is checked once, without waiting.
     """
     __tracebackhide__ = True
-    matches = _matcher(key, value, headers, partition)
-    wanted = _expectation(key, value, headers, partition)
+    matches = matcher(key, value, headers, partition)
+    wanted = expectation(key, value, headers, partition)
     positions: dict[str, int] = {}
     every: list[Record] = []
     deadline = time.monotonic() + timeout
@@ -68,7 +71,7 @@ def produced(
         late_records, exists = topic.read_on(positions, left, 1)
         every += late_records
     if count is not None and len(matching) > count or not enough:
-        words = "a record" if count is None else f"{count} records"
+        words = "a record" if count is None else counted(count)
         raise NotAsExpected(
             f"{words} with {wanted} expected in {topic.label} within {timeout:g} s, "
             f"{len(matching)} found: " + _records_there(topic, every, exists)
@@ -86,8 +89,8 @@ def committed(
     timeout: float,
 ) -> None:
     """Wait until a group has committed these `offsets` (by partition), or has this `lag` in total.
-    Without both, `lag` is 0; with both, both must hold. Raises NotAsExpected after `timeout`
-    seconds."""
+    Without both, `lag` is 0; with both, both must hold. The offset of a share group is that before
+    which all records are finished. Raises NotAsExpected after `timeout` seconds."""
     __tracebackhide__ = True
     if offsets is None and lag is None:
         lag = 0
@@ -120,8 +123,8 @@ def committed(
 
 def idle(call: Call, group: str, topics: Iterable[Topic], timeout: float) -> None:
     """Wait until a group does not rebalance, and has committed all records of its partitions and of
-    these topics. There must be at least one such partition. Raises NotAsExpected after `timeout`
-    seconds."""
+    these topics; a share group has finished them. There must be at least one such partition. Raises
+    NotAsExpected after `timeout` seconds."""
     __tracebackhide__ = True
 
     def is_met(progress: Mapping[str, Json]) -> bool:
@@ -133,7 +136,8 @@ def idle(call: Call, group: str, topics: Iterable[Topic], timeout: float) -> Non
             settled and bool(partitions) and not any(partition["lag"] for partition in partitions)
         )
 
-    _wait_for_progress(call, group, list(topics), is_met, "all records read and committed", timeout)
+    wanted = "all records read and committed"
+    _wait_for_progress(call, group, list(topics), is_met, wanted, timeout, "all records finished")
 
 
 def group_state(call: Call, group: str, *, members: int | None, state: str, timeout: float) -> None:
@@ -154,15 +158,15 @@ def group_state(call: Call, group: str, *, members: int | None, state: str, time
             wanted = state if members is None else f"{state} with {_members(members)}"
             raise NotAsExpected(
                 f"group {group} is not {wanted} within {timeout:g} s: "
-                + _group(call, group_description)
+                + group_text(call, group_description)
             )
-        time.sleep(_POLL_S)
+        time.sleep(POLL_S)
 
 
 # --- records -------------------------------------------------------------------------------------
 
 
-def _matcher(
+def matcher(
     key: Content,
     value: Content,
     headers: Mapping[str, bytes | str | None] | None,
@@ -210,7 +214,7 @@ def _content_matcher(wanted: Content) -> Callable[[bytes | None], bool]:
     return has_equal_json
 
 
-def _expectation(
+def expectation(
     key: Content,
     value: Content,
     headers: Mapping[str, bytes | str | None] | None,
@@ -252,9 +256,11 @@ def _wait_for_progress(
     is_met: Callable[[Mapping[str, Json]], bool],
     wanted: str,
     timeout: float,
+    wanted_of_share: str | None = None,
 ) -> None:
     """Ask for the group's progress until all `topics` exist and `is_met` returns True.
 
+    `wanted` is for the text; `wanted_of_share` takes its place if the group is a share group.
     Raises NotAsExpected after `timeout` seconds, Misuse without a group's name.
     """
     __tracebackhide__ = True
@@ -268,17 +274,19 @@ def _wait_for_progress(
         if not progress["missing"] and is_met(progress):
             return
         if time.monotonic() >= deadline:
+            is_share = progress.get("type") == SHARE
+            expected = wanted_of_share or wanted if is_share else wanted
             missing = "".join(f"\n  there is no topic {name}" for name in progress["missing"])
             raise NotAsExpected(
-                f"group {group}: {wanted} expected within {timeout:g} s: "
-                + _group(call, progress)
+                f"group {group}: {expected} expected within {timeout:g} s: "
+                + group_text(call, progress)
                 + missing
-                + _progress_lines(progress["partitions"])
+                + _progress_lines(progress["partitions"], is_share)
             )
-        time.sleep(_POLL_S)
+        time.sleep(POLL_S)
 
 
-def _group(call: Call, group_description: Mapping[str, Json]) -> str:
+def group_text(call: Call, group_description: Mapping[str, Json]) -> str:
     """Return a text about a group's state and members; if there is no such group, about the groups
     there are."""
     if group_description["state"] == "Dead":
@@ -294,15 +302,23 @@ def _members(count: int) -> str:
     return f"{count} member" if count == 1 else f"{count} members"
 
 
-def _progress_lines(partitions: Iterable[Mapping[str, Json]]) -> str:
-    """Return a line for each partition, at most _SHOWN of them, and the number of the others."""
+def _progress_lines(partitions: Iterable[Mapping[str, Json]], is_share: bool) -> str:
+    """Return a line for each partition, at most SHOWN of them, and the number of the others."""
     lines = []
     for partition in partitions:
-        where = f"\n  {partition['topic']}-{partition['partition']}: "
-        offset = "nothing" if partition["committed"] is None else partition["committed"]
-        words = f"committed {offset}, end {partition['end']}, lag {partition['lag']}"
+        where = f"{partition['topic']}-{partition['partition']}: "
+        offset = partition["committed"]
+        done = "committed" if not is_share else "finished" if offset is None else "finished before"
+        offset = "nothing" if offset is None else offset
+        words = f"{done} {offset}, end {partition['end']}, lag {partition['lag']}"
         lines.append(
             where + words + (", a transaction is open" if partition["open_transaction"] else "")
         )
-    more = len(lines) - _SHOWN
-    return "".join(lines[:_SHOWN]) + (f"\n  … and {more} more" if more > 0 else "")
+    return some_lines(lines)
+
+
+def some_lines(lines: Sequence[str]) -> str:
+    """Return the first SHOWN lines, each after a line break, and the number of the others."""
+    more = len(lines) - SHOWN
+    shown = "".join(f"\n  {line}" for line in lines[:SHOWN])
+    return shown + (f"\n  … and {more} more" if more > 0 else "")

@@ -11,12 +11,13 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
-from ottla.testing import assertions
+from ottla.testing import assertions, share_assertions
 from ottla.testing.assertions import ANY
 from ottla.testing.errors import SHOW_THE_CALLER, Misuse
 from ottla.testing.frames import Json
 from ottla.testing.records import Content, Record
 from ottla.testing.requests import Request, request_from
+from ottla.testing.share_assertions import Expected
 from ottla.testing.topic import CALL_MARGIN_S, TIMEOUT_S, Topic
 
 __tracebackhide__ = SHOW_THE_CALLER
@@ -179,8 +180,10 @@ class Contents(ABC):
         timeout: float = TIMEOUT_S,
     ) -> None:
         """Wait until a group has committed these `offsets` of a topic (by partition), or has this
-        `lag` in total; without both, a lag of 0. Transaction markers do not count as lag. Raises
-        NotAsExpected after `timeout` seconds."""
+        `lag` in total; without both, a lag of 0. Transaction markers do not count as lag.
+
+        The offset of a share group is that before which all records are finished, and its lag
+        counts the others. Raises NotAsExpected after `timeout` seconds."""
         __tracebackhide__ = True
         assertions.committed(
             self.call, group, self._topic(topic), lag=lag, offsets=offsets, timeout=timeout
@@ -190,7 +193,8 @@ class Contents(ABC):
         self, group: str, *, topics: Iterable[str | Topic] = (), timeout: float = GROUP_TIMEOUT_S
     ) -> None:
         """Wait until a group does not rebalance, and has committed all records of its partitions
-        and of `topics`. Raises NotAsExpected after `timeout` seconds."""
+        and of `topics`; a share group has finished them. Raises NotAsExpected after `timeout`
+        seconds."""
         __tracebackhide__ = True
         assertions.idle(self.call, group, [self._topic(topic) for topic in topics], timeout)
 
@@ -208,7 +212,69 @@ class Contents(ABC):
         __tracebackhide__ = True
         assertions.group_state(self.call, group, members=members, state=state, timeout=timeout)
 
+    def assert_delivered(
+        self,
+        group: str,
+        topic: str | Topic,
+        *,
+        state: str = share_assertions.FINISHED,
+        deliveries: int | None = None,
+        key: Content = ANY,
+        value: Content = ANY,
+        headers: Mapping[str, bytes | str | None] | None = None,
+        partition: int | None = None,
+        count: int | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> list[Record]:
+        """Wait until a share group has a record that matches, or exactly `count` of them, in a
+        state, and return the records.
+
+        `state`: "finished", "available", or, until all earlier records of the partition are
+        finished, "acknowledged" or "archived". A record that a member has locked is available, too.
+        `deliveries`: only records after this number of deliveries that have ended; it is not known
+        of a record before which all are finished. The rest is as in `assert_produced`. Raises
+        NotAsExpected after `timeout` seconds, Misuse for another state.
+        """
+        __tracebackhide__ = True
+        return share_assertions.delivered(
+            self.call,
+            group,
+            self._topic(topic),
+            Expected(key, value, headers, partition, count),
+            state=state,
+            deliveries=deliveries,
+            timeout=timeout,
+        )
+
+    def assert_dead_letter(
+        self,
+        group: str,
+        topic: str | Topic,
+        *,
+        key: Content = ANY,
+        value: Content = ANY,
+        headers: Mapping[str, bytes | str | None] | None = None,
+        partition: int | None = None,
+        count: int | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> list[Record]:
+        """Wait until a record of `topic` that matches, or exactly `count` of them, is a dead letter
+        of a share group, and return the letters. They are in the topic that the group's config
+        names. Raises NotAsExpected after `timeout` seconds."""
+        __tracebackhide__ = True
+        expected = Expected(key, value, headers, partition, count)
+        return share_assertions.dead_letters(
+            self.call, group, self._topic(topic), expected, timeout=timeout
+        )
+
     # --- groups ---------------------------------------------------------------------------------
+
+    def configure_group(self, group: str, configs: Mapping[str, object]) -> None:
+        """Set configs of a group, such as `share.auto.offset.reset` (None: its default), and return
+        when every broker has them. The group need not exist yet. Raises OttlaError if the brokers
+        reject a config."""
+        settings = {key: None if value is None else str(value) for key, value in configs.items()}
+        self.call("group.configure", {"group": group, "configs": settings})
 
     def rebalance(self, group: str, *, timeout: float = REBALANCE_TIMEOUT_S) -> None:
         """Make all members of a group join again, once. Return when the group is stable. Raises

@@ -5,8 +5,9 @@ Ottla or of Apache Kafka. A call that needs a process that the tests started, su
 fault, raises NotPossible; then the plugin skips the test.
 
 The cluster is not emptied between tests. After a test, the topics and groups that the test has
-named and that did not exist before it are deleted. This includes topics and groups that the
-application created, if the test names them. No others are deleted.
+named and that did not exist before it are deleted, and the configs that it set for these groups.
+This includes topics and groups that the application created, if the test names them. No others are
+deleted.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class RunningCluster(Contents):
         self._before: tuple[set[str], set[str]] | None = None
         """The topics and groups that existed when the test began; None between tests."""
         self._named: tuple[set[str], set[str]] = set(), set()
+        self._configured: dict[str, dict[str, None]] = {}
+        """The keys of the configs that the test has set, by group."""
         self._host = the_host()
         self._folder = self._host.folder("asking")
         self._log = self._folder / "log"
@@ -51,10 +54,12 @@ class RunningCluster(Contents):
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
-        """Return the answer of one operation, as `Broker.call` does. Remember the topics and groups
-        in the arguments, so that `drop_topics` can delete them."""
+        """Return the answer of one operation, as `Broker.call` does. Remember the topics, groups
+        and configs of groups in the arguments, so that `drop_topics` can delete them."""
         for names, new_names in zip(self._named, names_in(args or {}), strict=True):
             names |= new_names
+        if op == "group.configure" and args is not None:
+            self._configured.setdefault(args["group"], {}).update(dict.fromkeys(args["configs"]))
         return self._channel.call(op, args, timeout_s=timeout_s)
 
     def begin_test(self) -> None:
@@ -63,10 +68,12 @@ class RunningCluster(Contents):
         if self._before is None:
             self._before = self._present_names()
             self._named = set(), set()
+            self._configured = {}
 
     def drop_topics(self) -> None:
-        """Delete the topics that `topic` has created, and all topics and groups that the test has
-        named and that did not exist before it. The test ends with this."""
+        """Delete the topics that `topic` has created, and all topics and groups, with their
+        configs, that the test has named and that did not exist before it. The test ends with
+        this."""
         before, self._before = self._before, None
         if before is not None:
             named, present = self._named, self._present_names()
@@ -77,6 +84,9 @@ class RunningCluster(Contents):
                 self.call("topic.delete", {"names": topics})
             if groups:
                 self.call("group.delete", {"groups": groups})
+            for group, configs in list(self._configured.items()):
+                if group not in before[1]:
+                    self.call("group.configure", {"group": group, "configs": configs})
             self._topics().clear()
         super().drop_topics()
 

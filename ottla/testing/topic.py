@@ -98,7 +98,7 @@ class Topic:
         records, exists = self._read(self._positions, count, timeout, committed)
         if count is not None and len(records) < count:
             raise NotAsExpected(
-                f"{_count(count)} of {self.label} expected within {timeout:g} s: "
+                f"{counted(count)} of {self.label} expected within {timeout:g} s: "
                 + (self.described(records, start) if exists else self.absent())
             )
         return records
@@ -183,7 +183,7 @@ class Topic:
         if not count:
             return ""
         return (
-            f", and {_count(count)} of transactions that are open or were aborted "
+            f", and {counted(count)} of transactions that are open or were aborted "
             "(committed=False reads them)"
         )
 
@@ -264,6 +264,6 @@ def _portions(messages: list[dict[str, Json]]) -> list[list[dict[str, Json]]]:
     return portions
 
 
-def _count(count: int) -> str:
+def counted(count: int) -> str:
     """Return the number of records with the noun: "1 record", "2 records"."""
     return "1 record" if count == 1 else f"{count} records"

@@ -1,16 +1,17 @@
-"""Consumer groups: their states, their progress, and a rebalance on demand.
+"""Groups: their states, their progress, and a rebalance on demand.
 
-Lag is counted as the members see it: transaction markers are nothing to read, so a group that has
-read all records before them is at the end.
+The lag of a consumer group is counted as the members see it: transaction markers are nothing to
+read, so a group that has read all records before them is at the end. The lag of a share group is
+that of its coordinator: the records that are not finished.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from client.core.coordinators import at_coordinator, coordinator
-from client.core.groups import DEAD, GroupDescription, committed, described, offsets_in
+from client.core.groups import DEAD, SHARE, GroupDescription, committed, described, offsets_in
 from client.core.leaders import Partition, by_topic
 from client.core.offsets import EARLIEST, LATEST, READ_COMMITTED
 from client.core.operation import ErrorAnswer
@@ -25,6 +26,8 @@ from protocol.primitives import MessageBuffer
 from testbed.operation_error import OperationError
 from testbed.operations.port import POLL_S, OperationWorld, check
 from testbed.operations.records import visible_after
+from testbed.operations.share_groups import delivered, finished_before, start_offsets
+from testbed.operations.share_groups import remove_members as remove_share_members
 from testbed.operations.topics import Leaders, leaders_at, nodes, offsets
 
 LIST_GROUPS_VERSION = 4
@@ -34,6 +37,8 @@ LEAVE_GROUP_VERSION = 4
 TIMEOUT_S = 10.0
 
 _SESSION_MS = 10_000
+_CONSUMERS = ("consumer", SHARE)
+"""The protocol types of groups whose members read partitions."""
 
 
 async def list_groups(world: OperationWorld) -> list[dict[str, str]]:
@@ -61,24 +66,42 @@ async def progress(
 
     These are the partitions that the group has committed or been assigned, and all those of
     `topics`. The lag of a partition without a committed offset counts from the start of the log.
-    Raises OperationError.
+    The committed offset of a share group is that before which all records are finished. Raises
+    OperationError.
     """
     deadline_s = world.now_s() + timeout_s
-    shown = _group_json(await _described(world, group, deadline_s))
-    offsets_of = await _committed(world, group, deadline_s)
-    assigned = [
-        (topic, index)
-        for member in shown["members"]
-        for topic, indexes in member["assignment"].items()
-        for index in indexes
-    ]
-    names = dict.fromkeys([*topics, *(name for name, _ in offsets_of), *(n for n, _ in assigned)])
-    leaders = await leaders_at(world, None, list(names))
+    group_description = await _described(world, group, deadline_s)
+    shown = _group_json(group_description)
+    is_share = group_description.type == SHARE
+    starts = await start_offsets(world, group, deadline_s) if is_share else {}
+    offsets_of = {} if is_share else await _committed(world, group, deadline_s)
+    own = [*starts, *offsets_of, *_assigned(group_description)]
+    leaders = await leaders_at(world, None, list(dict.fromkeys([*topics, *(n for n, _ in own)])))
     whole = [(name, index) for name in topics for index in leaders.get(name, ())]
-    existing = {p for p in [*offsets_of, *assigned, *whole] if p[1] in leaders.get(p[0], {})}
-    partitions = await _partition_lags(world, leaders, sorted(existing), offsets_of)
+    existing = {p for p in [*own, *whole] if p[1] in leaders.get(p[0], {})}
+    if is_share:
+        offsets_of = await finished_before(world, leaders, group, starts, deadline_s)
+    lags = {at: start.lag for at, start in starts.items() if start.lag is not None}
+    partitions = await _partition_lags(world, leaders, sorted(existing), offsets_of, lags)
     missing = [name for name in topics if name not in leaders]
     return {**shown, "partitions": partitions, "missing": missing}
+
+
+async def deliveries(
+    world: OperationWorld, group: str, topics: Sequence[str], timeout_s: float = TIMEOUT_S
+) -> dict[str, Json]:
+    """Return state and members of a share group, and the deliveries of the records of `topics`, as
+    `share_groups.delivered` returns them. "missing" names the `topics` that do not exist. Raises
+    OperationError, also if the group is of another type."""
+    deadline_s = world.now_s() + timeout_s
+    group_description = await _described(world, group, deadline_s)
+    leaders = await leaders_at(world, None, list(topics))
+    partitions = [(name, index) for name in leaders for index in sorted(leaders[name])]
+    return {
+        **_group_json(group_description),
+        "partitions": await delivered(world, leaders, group_description, partitions, deadline_s),
+        "missing": [name for name in topics if name not in leaders],
+    }
 
 
 async def rebalance(
@@ -91,6 +114,8 @@ async def rebalance(
     """
     deadline_s = world.now_s() + timeout_s
     before = await _stable(world, group, deadline_s, timeout_s)
+    if before.type == SHARE:
+        raise OperationError("misuse", f"group {group} is a share group, which never rebalances")
     node = await world.run(coordinator(world.attempts(deadline_s), group))
     join = JoinGroupRequest(
         group,
@@ -159,12 +184,20 @@ async def _stable(
         await world.pause(POLL_S)
 
 
+def _assigned(group: GroupDescription) -> list[Partition]:
+    """Return the partitions that the members are assigned; none if the members are no consumers."""
+    if group.protocol_type not in _CONSUMERS:
+        return []
+    return [partition for member in group.members for partition in member.partitions]
+
+
 def _group_json(group: GroupDescription) -> dict[str, Json]:
-    """Return a group as a dict for the test's process. Assignments are empty if the protocol type
-    is not "consumer"."""
-    is_consumers = group.protocol_type == "consumer"
+    """Return a group as a dict for the test's process. Assignments are empty if the members are no
+    consumers."""
+    is_consumers = group.protocol_type in _CONSUMERS
     return {
         "group": group.name,
+        "type": group.type,
         "state": group.state,
         "protocol": group.assignor or "",
         "members": [
@@ -195,11 +228,13 @@ async def _partition_lags(
     world: OperationWorld,
     leaders: Leaders,
     partitions: Sequence[Partition],
-    committed: dict[Partition, int],
+    committed: Mapping[Partition, int],
+    reported_lags: Mapping[Partition, int],
 ) -> list[dict[str, Json]]:
     """Return each partition's committed offset, end and lag, as `group.progress` answers.
 
-    The lag is 0 if only markers of transactions are left, None if an offset is unknown.
+    A lag that is not in `reported_lags` is computed: 0 if only markers of transactions are left,
+    None if an offset is unknown.
     """
     ends = await offsets(world, leaders, partitions, LATEST)
     stable = await offsets(world, leaders, partitions, LATEST, READ_COMMITTED)
@@ -213,7 +248,9 @@ async def _partition_lags(
         start = starts.get(partition) if offset is None else offset
         lag = None if end is None or start is None else max(end - start, 0)
         is_open = stable.get(partition) != end
-        if lag and start is not None and not is_open:
+        if partition in reported_lags:
+            lag = reported_lags[partition]
+        elif lag and start is not None and not is_open:
             lag = lag if await visible_after(world, leaders, name, index, start) else 0
         lags.append(
             {
@@ -265,7 +302,9 @@ async def _remove_members(world: OperationWorld, group: str, deadline_s: float) 
     """Have the coordinator remove all members of the group. Errors in its answer are not
     checked."""
     described_group = await _described(world, group, deadline_s)
-    if described_group.members:
+    if described_group.type == SHARE:
+        await remove_share_members(world, described_group)
+    elif described_group.members:
         members = [
             MemberIdentity(member.member_id, member.instance_id)
             for member in described_group.members

@@ -16,7 +16,7 @@ from ottla.testing.frames import Json
 from testbed.broker_under_test import BrokerUnderTest
 from testbed.control import Arguments, operation
 from testbed.operation_error import OperationError
-from testbed.operations import decoded_requests, groups, records, topics
+from testbed.operations import decoded_requests, group_configs, groups, records, topics
 from testbed.operations.in_process import InProcess
 from testbed.operations.inside import InsideNode
 from testbed.operations.over_network import OverNetwork
@@ -39,6 +39,9 @@ _OPERATIONS: dict[str, ClientOperation] = {
     "group.list": groups.list_groups,
     "group.describe": groups.describe,
     "group.progress": groups.progress,
+    "group.deliveries": groups.deliveries,
+    "group.dead_letters": group_configs.dead_letters,
+    "group.configure": group_configs.configure,
     "group.rebalance": groups.rebalance,
     "group.delete": groups.delete,
     "reset": reset,
@@ -52,6 +55,8 @@ _READING = (
     "group.list",
     "group.describe",
     "group.progress",
+    "group.deliveries",
+    "group.dead_letters",
 )
 """Operations that change nothing: they are retried if a node has just stopped, until other nodes
 have taken over."""

@@ -93,7 +93,7 @@ async def delete(world: OperationWorld, names: Sequence[str], timeout_s: float =
         remaining = await leaders_at(world, node, names)
         return f"node {node} still names {', '.join(remaining)}" if remaining else None
 
-    await _everywhere(world, lacking, timeout_s)
+    await everywhere(world, lacking, timeout_s)
 
 
 async def describe(world: OperationWorld, names: Sequence[str] | None = None) -> dict[str, Json]:
@@ -150,7 +150,7 @@ async def lead(
         )
         return None if current_leader == leader else complaint
 
-    await _everywhere(world, lacking, timeout_s)
+    await everywhere(world, lacking, timeout_s)
     return leader
 
 
@@ -218,7 +218,7 @@ async def led(
         missing = await _lacking(world, leaders, names, partitions)
         return None if missing is None else f"node {node} says: {missing}"
 
-    await _everywhere(world, lacking, timeout_s)
+    await everywhere(world, lacking, timeout_s)
     return leaders
 
 
@@ -246,7 +246,7 @@ def flat(leaders: Leaders) -> dict[Partition, int]:
     }
 
 
-async def _everywhere(
+async def everywhere(
     world: OperationWorld, lacking: Callable[[int], Awaitable[str | None]], timeout_s: float
 ) -> None:
     """Wait until `lacking` returns None for every live broker, and each answers. Raises

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import ShareConsumer
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -222,6 +223,20 @@ def produced(client: WireClient, size: int) -> int:
     answer = client.call(ProduceRequest(None, 1, 60_000, [data]), 9)
     assert answer.responses[0].partition_responses[0].error_code == 0
     return int(answer.throttle_time_ms)
+
+
+def test_a_share_group_goes_with_its_members_and_configs(broker: Broker) -> None:
+    broker.topic("jobs", exact=True).seed(["old"])
+    broker.configure_group("workers", {"share.auto.offset.reset": "earliest"})
+    member = ShareConsumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "workers"})
+    member.subscribe(["jobs"])
+    wait_until(lambda: list(member.poll(0.5)), "a record comes")
+    # The member's session would outlive the reset.
+    assert broker.reset()["groups"] == ["workers"]
+    resource = ConfigResource(ResourceType.GROUP, "workers")
+    configs = asked(broker, lambda client: client.describe_configs([resource]))
+    assert configs["share.auto.offset.reset"].value == "latest"
+    member.close()
 
 
 def test_quotas_are_gone_and_so_is_what_was_used_of_them(broker: Broker) -> None:

@@ -84,9 +84,14 @@ def partition(index: int, committed: int | None, end: int, lag: int, open_: bool
 
 
 def group(
-    *partitions: Json, state: str = "Stable", members: int = 1, missing: Sequence[str] = ()
+    *partitions: Json,
+    state: str = "Stable",
+    members: int = 1,
+    missing: Sequence[str] = (),
+    type_: str = "classic",
 ) -> Json:
     return {
+        "type": type_,
         "state": state,
         "members": [{"client_id": f"c{one}"} for one in range(members)],
         "partitions": list(partitions),

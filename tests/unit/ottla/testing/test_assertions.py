@@ -157,3 +157,18 @@ def test_a_group_is_waited_for() -> None:
     assert str(told.value) == (
         "group app is not Empty with 1 member within 0 s: it is Stable with 2 members (c0, c1)"
     )
+
+
+def test_a_share_group_finishes_records() -> None:
+    begun = partition(1, None, 0, 0)
+    groups = Groups(group(partition(0, 1, 3, 1), begun, type_="share"))
+    assertions.committed(groups.call, "app", groups.topic, offsets={0: 1}, lag=1, timeout=0)
+    with pytest.raises(NotAsExpected) as told:
+        assertions.idle(groups.call, "app", [], timeout=0)
+    assert str(told.value) == (
+        "group app: all records finished expected within 0 s: it is Stable with 1 member (c0)\n"
+        "  orders-0: finished before 1, end 3, lag 1\n"
+        "  orders-1: finished nothing, end 0, lag 0"
+    )
+    with pytest.raises(NotAsExpected, match="group app: a lag of 0 in orders expected"):
+        assertions.committed(groups.call, "app", groups.topic, timeout=0)

@@ -73,6 +73,7 @@ class Cluster:
         self.close = end.close
         self.topics = {"theirs", "orders"}
         self.groups = {"their-group"}
+        self.configs: dict[str, Json] = {}
 
     def call(self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float) -> Json:
         given = args or {}
@@ -82,6 +83,8 @@ class Cluster:
             self.topics -= set(given["names"])
         elif op == "group.delete":
             self.groups -= set(given["groups"])
+        elif op == "group.configure":
+            self.configs.setdefault(given["group"], {}).update(given["configs"])
         elif op == "group.list":
             return [{"group": one} for one in self.groups]
         elif op == "topic.describe":
@@ -105,8 +108,14 @@ def test_what_a_test_has_named_goes_with_it_and_nothing_else(
         one.existing_topic(topic).ends()
     one.delete_group("nobody")
     one.call("group.progress", {"group": "billing", "topics": ["theirs"]})
+    for group in ("their-group", "billing"):
+        one.configure_group(group, {"share.delivery.count.limit": 2})
     assert own.name in there.topics
     one.drop_topics()
+    assert there.configs == {
+        "their-group": {"share.delivery.count.limit": "2"},
+        "billing": {"share.delivery.count.limit": None},
+    }
     assert there.topics == {"theirs", "orders", "somebody-elses"}
     assert there.groups == {"their-group", "another"}
     one.begin_test()
