@@ -25,7 +25,7 @@ class Explained:
 EXPLAINED = (
     Explained("scram-credentials-of-a-controller", "DESCRIBE_USER_SCRAM_CREDENTIALS", CONTROLLER),
     Explained("delegation-tokens-of-a-controller", "DESCRIBE_DELEGATION_TOKEN", CONTROLLER),
-    Explained("new-groups-not-served", "FIND_COORDINATOR", BROKER, "of a share group"),
+    Explained("first-find-coordinator", "FIND_COORDINATOR", BROKER, "of a share group"),
 )
 
 
