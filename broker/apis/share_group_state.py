@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from broker.share.state import state_api
-from broker.share.state.share_coordinator import ShareCoordinator, StateReply
+from broker.share.state.share_coordinator import ShareCoordinator
 from broker.share.state.share_log import SharePartitionKey
 from broker.share.state.share_state_shard import StateAnswer
 from broker.share.state.state_api import (
@@ -37,12 +37,6 @@ from broker.share.state.state_api import (
 from ground.sliced_work import Pace, Steps, in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
-from protocol.messages import initialize_share_group_state as initialization
-from protocol.messages import read_share_group_state as reading
-from protocol.messages import write_share_group_state as writing
-
-Decide = Callable[[SharePartitionKey, Any, StateReply], None]
-"""(key, the partition's entry in the request, reply): asks the share coordinator."""
 
 DECIDED_A_SLICE = 20
 """The most partitions in one slice; most of them append a record."""
@@ -69,21 +63,13 @@ class ShareGroupStateApi:
 
     def apis(self) -> list[Api]:
         return [
-            self._api(state_api.INITIALIZE, self._initialize),
-            self._api(state_api.READ, self._read),
-            self._api(state_api.WRITE, self._write),
-            self._api(state_api.DELETE, self._delete),
-            self._api(state_api.SUMMARY, self._summarize),
+            Api(api.key, 0, api.latest, partial(self._handle, api), partial(_refuse, api))
+            for api in state_api.APIS
         ]
-
-    def _api(self, api: StateApi, decide: Decide) -> Api:
-        handle, refuse = partial(self._handle, api, decide), partial(_refuse, api)
-        return Api(api.key, 0, api.latest, handle, refuse)
 
     def _handle(
         self,
         api: StateApi,
-        decide: Decide,
         context: RequestContext,
         request: StateRequest,
         respond: Respond,
@@ -103,41 +89,34 @@ class ShareGroupStateApi:
 
         def listed(entries: list[tuple[bytes, StateEntry]]) -> None:
             """Ask for the partitions of the request."""
-            ask = partial(_ask, decide, request.group_id)
+            ask = partial(self._ask, api, request.group_id)
             self._answers.gather(
                 context, request, entries, ask, answered, respond, refuse, DECIDED_A_SLICE
             )
 
         self._answers.judge(context, request, _entries(api, request), listed, respond, refuse)
 
-    # -- the coordinator's answer for a partition ------------------------------------------------
-
-    def _initialize(
-        self, key: SharePartitionKey, entry: initialization.PartitionData, reply: StateReply
+    def _ask(
+        self,
+        api: StateApi,
+        group_id: str,
+        item: tuple[bytes, StateEntry],
+        take: Callable[[_Result], None],
     ) -> None:
-        self._coordinator.initialize(key, entry.state_epoch, entry.start_offset, reply)
+        """Ask the coordinator for a partition; `take` gets the result: INVALID_REQUEST for batches
+        that cannot be."""
+        topic_id, entry = item
+        key = SharePartitionKey(group_id, topic_id, entry.partition)
 
-    def _read(
-        self, key: SharePartitionKey, entry: reading.PartitionData, reply: StateReply
-    ) -> None:
-        self._coordinator.read(key, entry.leader_epoch, reply)
+        def reply(error: ErrorCode, answer: StateAnswer) -> None:
+            take(_Result(topic_id, key.partition, error, answer))
 
-    def _write(
-        self, key: SharePartitionKey, entry: writing.PartitionData, reply: StateReply
-    ) -> None:
-        """Write a state; INVALID_REQUEST for batches that cannot be."""
         try:
-            write = state_api.write_of(entry)
+            arguments = api.arguments(entry)
         except ValueError as fault:
             reply(ErrorCode.INVALID_REQUEST, StateAnswer(message=str(fault)))
             return
-        self._coordinator.write(key, write, reply)
-
-    def _delete(self, key: SharePartitionKey, _: StateEntry, reply: StateReply) -> None:
-        self._coordinator.delete(key, reply)
-
-    def _summarize(self, key: SharePartitionKey, _: StateEntry, reply: StateReply) -> None:
-        self._coordinator.summary(key, reply)
+        api.decide(self._coordinator, key, *arguments, reply)
 
 
 def _entries(api: StateApi, request: StateRequest) -> Steps[list[tuple[bytes, StateEntry]]]:
@@ -155,15 +134,6 @@ def _entries(api: StateApi, request: StateRequest) -> Steps[list[tuple[bytes, St
                 yield None
             entries.append((topic.topic_id, entry))
     return entries
-
-
-def _ask(
-    decide: Decide, group_id: str, item: tuple[bytes, StateEntry], take: Callable[[_Result], None]
-) -> None:
-    """Ask the coordinator for a partition; `take` gets the result."""
-    topic_id, entry = item
-    key = SharePartitionKey(group_id, topic_id, entry.partition)
-    decide(key, entry, lambda error, answer: take(_Result(topic_id, key.partition, error, answer)))
 
 
 def _response(api: StateApi, results: Iterable[_Result]) -> Steps[StateResponse]:

@@ -27,7 +27,7 @@ from broker.share.state import state_api
 from broker.share.state.share_coordinator import ShareCoordinator, StateReply
 from broker.share.state.share_log import SharePartitionKey
 from broker.share.state.share_state_shard import StateAnswer, WriteRequest
-from broker.share.state.state_api import StateApi, StateEntry
+from broker.share.state.state_api import StateApi
 from broker.share.state_calls import Coordinator, StateCall, StateCalls
 from ground.ordered_work import raise_error
 from ground.ports import Network, Scheduler, Timer
@@ -111,69 +111,39 @@ class Persister:
         As for the other calls, `reply` gets the answer of the coordinator later. If all attempts
         fail, it gets the error of the last.
         """
-        self._begin(
-            state_api.INITIALIZE,
-            key,
-            partial(state_api.initialize_entry, key, state_epoch, start_offset),
-            lambda here, reply: here.initialize(key, state_epoch, start_offset, reply),
-            reply,
-        )
+        self._begin(state_api.INITIALIZE, key, (state_epoch, start_offset), reply)
 
     def write(self, key: SharePartitionKey, request: WriteRequest, reply: StateReply) -> None:
         """Write a leader's state."""
-        self._begin(
-            state_api.WRITE,
-            key,
-            partial(state_api.write_entry, key, request),
-            lambda here, reply: here.write(key, request, reply),
-            reply,
-        )
+        self._begin(state_api.WRITE, key, (request,), reply)
 
     def read(self, key: SharePartitionKey, leader_epoch: int, reply: StateReply) -> None:
         """Read the state for a leader, which fences earlier leaders."""
-        self._begin(
-            state_api.READ,
-            key,
-            partial(state_api.read_entry, key, leader_epoch),
-            lambda here, reply: here.read(key, leader_epoch, reply),
-            reply,
-        )
+        self._begin(state_api.READ, key, (leader_epoch,), reply)
 
     def summary(self, key: SharePartitionKey, reply: StateReply) -> None:
         """Read the state without its batches."""
-        self._begin(
-            state_api.SUMMARY,
-            key,
-            partial(state_api.summary_entry, key),
-            lambda here, reply: here.summary(key, reply),
-            reply,
-        )
+        self._begin(state_api.SUMMARY, key, (), reply)
 
     def delete(self, key: SharePartitionKey, reply: StateReply) -> None:
         """Delete the state."""
-        self._begin(
-            state_api.DELETE,
-            key,
-            partial(state_api.delete_entry, key),
-            lambda here, reply: here.delete(key, reply),
-            reply,
-        )
+        self._begin(state_api.DELETE, key, (), reply)
 
     def _begin(
         self,
         api: StateApi,
         key: SharePartitionKey,
-        entry: Callable[[], StateEntry],
-        ask: Callable[[ShareCoordinator, StateReply], None],
+        arguments: tuple[object, ...],
         reply: StateReply,
     ) -> None:
-        """Make a call in a later turn. Refuse it if this broker stops or has too many calls."""
+        """Make a call in a later turn; `arguments` are those of the decision, beside the key.
+        Refuse it if this broker stops or has too many calls."""
         if self._stopped or self._count == CALLS_MAX:
             refused = StateAnswer(message="this broker cannot ask the share coordinator now")
             self._scheduler.call_soon(partial(reply, _UNAVAILABLE, refused))
             return
         self._count += 1
-        self._route(StateCall(api, key, entry, ask, reply))
+        self._route(StateCall(api, key, arguments, reply))
 
     def _end(self, call: StateCall, error: ErrorCode, answer: StateAnswer) -> None:
         """Answer a call, or repeat it after a pause if the error is retriable."""

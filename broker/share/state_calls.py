@@ -35,10 +35,8 @@ class StateCall:
 
     api: StateApi
     key: SharePartitionKey
-    entry: Callable[[], StateEntry]
-    """Returns the share-partition's entry in a request."""
-    ask: Callable[[ShareCoordinator, StateReply], None]
-    """Makes the call to the share coordinator of this broker."""
+    arguments: tuple[object, ...]
+    """The arguments of the coordinator's decision, without the key."""
     reply: StateReply
     attempts: int = 0
     asked: Coordinator | None = None
@@ -48,6 +46,14 @@ class StateCall:
         """Count an attempt to ask `coordinator`."""
         self.attempts += 1
         self.asked = coordinator
+
+    def entry(self) -> StateEntry:
+        """Return the share-partition's entry in a request."""
+        return self.api.entry(self.key, *self.arguments)
+
+    def ask(self, here: ShareCoordinator, reply: StateReply) -> None:
+        """Make the call to the share coordinator of this broker."""
+        self.api.decide(here, self.key, *self.arguments, reply)
 
 
 HasMoved = Callable[[StateCall], bool]

@@ -57,6 +57,14 @@ class StateApi(NamedTuple):
 
     key: ApiKey
     latest: int
+    decide: Callable[..., None]
+    """Asks a share coordinator: takes the coordinator, the key of a share-partition, the arguments
+    of the decision, and a `StateReply`."""
+    entry: Callable[..., StateEntry]
+    """Returns a partition of the request: takes the key and the arguments of the decision."""
+    arguments: Callable[[Any], tuple[object, ...]]
+    """Returns the arguments of the decision in a partition of the request. Raises ValueError if a
+    batch cannot be."""
     request: Callable[[str, list[Any]], StateRequest]
     """Returns the request for a group, with its topics."""
     asked_topic: Callable[[bytes, list[Any]], Any]
@@ -111,58 +119,6 @@ def _summary_answer(partition: summary.PartitionResult) -> StateAnswer:
         partition.delivery_complete_count,
         message=partition.error_message,
     )
-
-
-INITIALIZE = StateApi(
-    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
-    initialization.REQUEST.MAX_VERSION,
-    initialization.REQUEST,
-    initialization.InitializeStateData,
-    initialization.RESPONSE,
-    initialization.InitializeStateResult,
-    lambda partition, error, message, _: initialization.PartitionResult(partition, error, message),
-    _plain_answer,
-)
-READ = StateApi(
-    ApiKey.READ_SHARE_GROUP_STATE,
-    reading.REQUEST.MAX_VERSION,
-    reading.REQUEST,
-    reading.ReadStateData,
-    reading.RESPONSE,
-    reading.ReadStateResult,
-    _read_partition,
-    _read_answer,
-)
-WRITE = StateApi(
-    ApiKey.WRITE_SHARE_GROUP_STATE,
-    writing.REQUEST.MAX_VERSION,
-    writing.REQUEST,
-    writing.WriteStateData,
-    writing.RESPONSE,
-    writing.WriteStateResult,
-    lambda partition, error, message, _: writing.PartitionResult(partition, error, message),
-    _plain_answer,
-)
-DELETE = StateApi(
-    ApiKey.DELETE_SHARE_GROUP_STATE,
-    deletion.REQUEST.MAX_VERSION,
-    deletion.REQUEST,
-    deletion.DeleteStateData,
-    deletion.RESPONSE,
-    deletion.DeleteStateResult,
-    lambda partition, error, message, _: deletion.PartitionResult(partition, error, message),
-    _plain_answer,
-)
-SUMMARY = StateApi(
-    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
-    summary.REQUEST.MAX_VERSION,
-    summary.REQUEST,
-    summary.ReadStateSummaryData,
-    summary.RESPONSE,
-    summary.ReadStateSummaryResult,
-    _summary_partition,
-    _summary_answer,
-)
 
 
 # --- partitions of a request ---------------------------------------------------------------------
@@ -228,6 +184,78 @@ def _batch(batch: reading.StateBatch | writing.StateBatch) -> StateBatch:
         raise ValueError(f"a batch has {batch.delivery_count} deliveries")
     state = RecordState(batch.delivery_state)
     return StateBatch(batch.first_offset, batch.last_offset, state, batch.delivery_count)
+
+
+# --- the APIs ------------------------------------------------------------------------------------
+
+INITIALIZE = StateApi(
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    initialization.REQUEST.MAX_VERSION,
+    lambda coordinator, *arguments: coordinator.initialize(*arguments),
+    initialize_entry,
+    lambda entry: (entry.state_epoch, entry.start_offset),
+    initialization.REQUEST,
+    initialization.InitializeStateData,
+    initialization.RESPONSE,
+    initialization.InitializeStateResult,
+    lambda partition, error, message, _: initialization.PartitionResult(partition, error, message),
+    _plain_answer,
+)
+READ = StateApi(
+    ApiKey.READ_SHARE_GROUP_STATE,
+    reading.REQUEST.MAX_VERSION,
+    lambda coordinator, *arguments: coordinator.read(*arguments),
+    read_entry,
+    lambda entry: (entry.leader_epoch,),
+    reading.REQUEST,
+    reading.ReadStateData,
+    reading.RESPONSE,
+    reading.ReadStateResult,
+    _read_partition,
+    _read_answer,
+)
+WRITE = StateApi(
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    writing.REQUEST.MAX_VERSION,
+    lambda coordinator, *arguments: coordinator.write(*arguments),
+    write_entry,
+    lambda entry: (write_of(entry),),
+    writing.REQUEST,
+    writing.WriteStateData,
+    writing.RESPONSE,
+    writing.WriteStateResult,
+    lambda partition, error, message, _: writing.PartitionResult(partition, error, message),
+    _plain_answer,
+)
+DELETE = StateApi(
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    deletion.REQUEST.MAX_VERSION,
+    lambda coordinator, *arguments: coordinator.delete(*arguments),
+    delete_entry,
+    lambda _: (),
+    deletion.REQUEST,
+    deletion.DeleteStateData,
+    deletion.RESPONSE,
+    deletion.DeleteStateResult,
+    lambda partition, error, message, _: deletion.PartitionResult(partition, error, message),
+    _plain_answer,
+)
+SUMMARY = StateApi(
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    summary.REQUEST.MAX_VERSION,
+    lambda coordinator, *arguments: coordinator.summary(*arguments),
+    summary_entry,
+    lambda _: (),
+    summary.REQUEST,
+    summary.ReadStateSummaryData,
+    summary.RESPONSE,
+    summary.ReadStateSummaryResult,
+    _summary_partition,
+    _summary_answer,
+)
+
+
+APIS = (INITIALIZE, READ, WRITE, DELETE, SUMMARY)
 
 
 # --- requests and responses ----------------------------------------------------------------------

@@ -18,13 +18,6 @@ from tests.unit.broker.share.share_brokers import TOPIC_ID, ShareBroker, ShareCl
 from tests.unit.controller.rights_fixture import rights_of
 
 OTHER_ID = b"o" * 16
-APIS = (
-    state_api.INITIALIZE,
-    state_api.READ,
-    state_api.WRITE,
-    state_api.DELETE,
-    state_api.SUMMARY,
-)
 
 
 def entry_of(api: StateApi, partition: int) -> Any:
@@ -85,7 +78,7 @@ def test_the_first_versions_have_no_number_of_final_records(broker: ShareBroker)
         assert response.results[0].partitions[0].delivery_complete_count == count
 
 
-@pytest.mark.parametrize("api", APIS, ids=lambda api: api.key.name)
+@pytest.mark.parametrize("api", state_api.APIS, ids=lambda api: api.key.name)
 def test_each_partition_has_its_own_answer(broker: ShareBroker, api: StateApi) -> None:
     count = 3 * DECIDED_A_SLICE
     broker.cluster.topic_partitions = count
@@ -103,7 +96,7 @@ def test_each_partition_has_its_own_answer(broker: ShareBroker, api: StateApi) -
     assert second.partitions[0].error_code != ErrorCode.NONE
 
 
-@pytest.mark.parametrize("api", APIS, ids=lambda api: api.key.name)
+@pytest.mark.parametrize("api", state_api.APIS, ids=lambda api: api.key.name)
 def test_only_brokers_may_ask(broker: ShareBroker, api: StateApi) -> None:
     broker.rights = rights_of(set())
     response = broker.ask(request_of(api, 0, 1))
@@ -118,7 +111,7 @@ def test_only_brokers_may_ask(broker: ShareBroker, api: StateApi) -> None:
     )
 
 
-@pytest.mark.parametrize("api", APIS, ids=lambda api: api.key.name)
+@pytest.mark.parametrize("api", state_api.APIS, ids=lambda api: api.key.name)
 def test_an_incomplete_request_has_an_empty_answer(broker: ShareBroker, api: StateApi) -> None:
     assert broker.ask(api.request("g", [])).results == []
     without_group = request_of(api, 0)
@@ -134,7 +127,7 @@ def test_an_incomplete_request_has_an_empty_answer(broker: ShareBroker, api: Sta
 def test_a_broker_that_does_not_lead_says_so(broker: ShareBroker) -> None:
     for partition in range(4):
         broker.coordinator.on_resigned(partition)
-    for api in APIS:
+    for api in state_api.APIS:
         assert errors_of(broker.ask(request_of(api, 0))) == [(0, ErrorCode.NOT_COORDINATOR)]
 
 
@@ -156,7 +149,7 @@ def test_a_batch_that_cannot_be_is_refused(broker: ShareBroker, batch: Any) -> N
 
 
 def test_a_handler_that_fails_has_the_error_for_each_partition(broker: ShareBroker) -> None:
-    for api in APIS:
+    for api in state_api.APIS:
         refuse = broker.apis[api.key].refuse
         assert refuse is not None
         response = refuse(request_of(api, 0, 2), ErrorCode.UNKNOWN_SERVER_ERROR)
