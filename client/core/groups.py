@@ -37,8 +37,6 @@ from protocol.messages.offset_fetch import (
 from protocol.messages.share_group_describe import ShareGroupDescribeRequest
 
 DESCRIBE_GROUPS_VERSION = 5
-CONSUMER_GROUP_DESCRIBE_VERSION = 1
-SHARE_GROUP_DESCRIBE_VERSION = 1
 OFFSET_FETCH_VERSION = 7
 OFFSET_COMMIT_VERSION = 9
 CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
@@ -46,6 +44,12 @@ DEAD = "Dead"
 """The state in which coordinators describe a group that does not exist."""
 _VERSION = struct.Struct(">h")
 _MEMBER_TYPES = {0: CLASSIC, 1: CONSUMER}
+DescribeRequest = type[ConsumerGroupDescribeRequest] | type[ShareGroupDescribeRequest]
+DESCRIBE_REQUESTS: Mapping[str, tuple[DescribeRequest, int]] = {
+    CONSUMER: (ConsumerGroupDescribeRequest, 1),
+    SHARE: (ShareGroupDescribeRequest, 1),
+}
+"""The request that describes a group with epochs, and its version, by the type of the group."""
 _OTHER_PROTOCOL_ERRORS = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
 
 
@@ -95,35 +99,31 @@ def described(attempts: Attempts, name: str) -> Steps[GroupDescription]:
     """Ask a group's coordinator for the group and its members; the state is DEAD if there is no
     such group.
 
-    The new protocol is tried first, then the classic one, then that of share groups. Raises
-    ErrorAnswer, NoAnswer.
+    Consumer groups are tried first, then classic ones, then share groups. Raises ErrorAnswer,
+    NoAnswer.
     """
-    request = ConsumerGroupDescribeRequest([name])
-    answer = yield from at_coordinator(
-        attempts, name, request, CONSUMER_GROUP_DESCRIBE_VERSION, optional=True
-    )
-    if answer is not None and error_of(answer) not in _OTHER_PROTOCOL_ERRORS:
-        check(error_of(answer), answer.groups[0].error_message)
-        return _consumer_group(answer.groups[0], attempts.coordinators[GROUP, name])
+    group = yield from _described_as(attempts, name, CONSUMER)
+    if group is not None:
+        return group
     answer = yield from at_coordinator(
         attempts, name, DescribeGroupsRequest([name]), DESCRIBE_GROUPS_VERSION
     )
     check(error_of(answer), answer.groups[0].error_message)
-    group = _classic_group(answer.groups[0], attempts.coordinators[GROUP, name])
-    return group if group.state != DEAD else (yield from _described_share(attempts, group))
+    classic = _classic_group(answer.groups[0], attempts.coordinators[GROUP, name])
+    if classic.state != DEAD:
+        return classic
+    return (yield from _described_as(attempts, name, SHARE)) or classic
 
 
-def _described_share(attempts: Attempts, dead: GroupDescription) -> Steps[GroupDescription]:
-    """Ask for the share group with the name of a classic group that does not exist; return `dead`
-    if there is no share group either."""
-    request = ShareGroupDescribeRequest([dead.name])
-    answer = yield from at_coordinator(
-        attempts, dead.name, request, SHARE_GROUP_DESCRIBE_VERSION, optional=True
-    )
+def _described_as(attempts: Attempts, name: str, type_: str) -> Steps[GroupDescription | None]:
+    """Ask a group's coordinator for a group of a type in DESCRIBE_REQUESTS; return None if there is
+    no group of this type and name, or the broker does not serve the API."""
+    request, version = DESCRIBE_REQUESTS[type_]
+    answer = yield from at_coordinator(attempts, name, request([name]), version, optional=True)
     if answer is None or error_of(answer) in _OTHER_PROTOCOL_ERRORS:
-        return dead
+        return None
     check(error_of(answer), answer.groups[0].error_message)
-    return _share_group(answer.groups[0], attempts.coordinators[GROUP, dead.name])
+    return _group_with_epochs(answer.groups[0], type_, attempts.coordinators[GROUP, name])
 
 
 def committed(
@@ -207,57 +207,43 @@ def _classic_group(group: DescribedGroup, coordinator: int) -> GroupDescription:
     )
 
 
-def _consumer_group(
-    group: consumer_group_describe.DescribedGroup, coordinator: int
+def _group_with_epochs(
+    group: consumer_group_describe.DescribedGroup | share_group_describe.DescribedGroup,
+    type_: str,
+    coordinator: int,
 ) -> GroupDescription:
-    """Return the group of a ConsumerGroupDescribe response (KIP-848), with its members sorted."""
-    members = [
-        MemberDescription(
-            member.client_id,
-            member.client_host,
-            _partitions_in(member.assignment),
-            member.member_id,
-            member.instance_id,
-            member.member_epoch,
-            _partitions_in(member.target_assignment),
-            _MEMBER_TYPES.get(member.member_type),
-        )
-        for member in group.members
-    ]
+    """Return the group of a ConsumerGroupDescribe (KIP-848) or ShareGroupDescribe (KIP-932)
+    response, with its members sorted."""
     return GroupDescription(
         group.group_id,
         group.group_state,
-        sorted(members, key=_in_order),
-        CONSUMER,
+        sorted(map(_member, group.members), key=_in_order),
+        type_,
         group.assignor_name or None,
         coordinator,
         group.group_epoch,
         group.assignment_epoch,
+        type_,
     )
 
 
-def _share_group(group: share_group_describe.DescribedGroup, coordinator: int) -> GroupDescription:
-    """Return the group of a ShareGroupDescribe response (KIP-932), with its members sorted."""
-    members = [
-        MemberDescription(
-            member.client_id,
-            member.client_host,
-            _partitions_in(member.assignment),
-            member.member_id,
-            epoch=member.member_epoch,
-        )
-        for member in group.members
-    ]
-    return GroupDescription(
-        group.group_id,
-        group.group_state,
-        sorted(members, key=_in_order),
-        SHARE,
-        group.assignor_name or None,
-        coordinator,
-        group.group_epoch,
-        group.assignment_epoch,
-        protocol_type=SHARE,
+def _member(
+    member: consumer_group_describe.Member | share_group_describe.Member,
+) -> MemberDescription:
+    """Return a member of a group with epochs."""
+    description = MemberDescription(
+        member.client_id,
+        member.client_host,
+        _partitions_in(member.assignment),
+        member.member_id,
+        epoch=member.member_epoch,
+    )
+    if isinstance(member, share_group_describe.Member):
+        return description
+    return description._replace(
+        instance_id=member.instance_id,
+        target=_partitions_in(member.target_assignment),
+        protocol=_MEMBER_TYPES.get(member.member_type),
     )
 
 

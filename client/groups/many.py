@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from client.cluster import ClusterClient
-from client.core.groups import CONSUMER, SHARE, offsets_in
+from client.core.groups import DESCRIBE_REQUESTS, SHARE, DescribeRequest, offsets_in
 from client.core.leaders import Partition
 from client.core.operation import Answer
 from client.core.share_offsets import offsets_in as share_offsets_in
@@ -19,7 +19,6 @@ from client.groups.groups import GroupSummary
 from client.groups.positions import Position, share_positions
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import answer_to
-from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsResponse
 from protocol.messages.offset_fetch import (
@@ -27,23 +26,11 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
-from protocol.messages.share_group_describe import ShareGroupDescribeRequest
 
 GROUPS_A_REQUEST = 100
 _OFFSETS_BY_NAME = 9
 """The last version of OffsetFetch that has topic names instead of topic ids."""
 _EMPTY = ("Empty", "Dead")
-
-_DescribeRequest = (
-    type[ConsumerGroupDescribeRequest]
-    | type[ShareGroupDescribeRequest]
-    | type[DescribeGroupsRequest]
-)
-_DESCRIBE: Mapping[str, type[ConsumerGroupDescribeRequest] | type[ShareGroupDescribeRequest]] = {
-    CONSUMER: ConsumerGroupDescribeRequest,
-    SHARE: ShareGroupDescribeRequest,
-}
-"""The requests that describe groups that are not classic, by their type."""
 
 
 def committed_of_many(
@@ -101,7 +88,7 @@ def member_counts(
     for node_id, listed in groups.items():
         counts |= {row.group: 0 for row in listed if row.state in _EMPTY}
         full = [row for row in listed if row.state not in _EMPTY]
-        for kind, request_of in _DESCRIBE.items():
+        for kind, (request_of, _) in DESCRIBE_REQUESTS.items():
             names = [row.group for row in full if row.type.lower() == kind]
             if names and cluster.node(node_id).serves(request_of.API_KEY):
                 counts |= _member_counts(cluster, node_id, names, request_of)
@@ -114,7 +101,7 @@ def _member_counts(
     cluster: ClusterClient,
     node_id: int,
     names: Sequence[str],
-    request_of: _DescribeRequest,
+    request_of: DescribeRequest | type[DescribeGroupsRequest],
 ) -> dict[str, int]:
     """Ask a node for the number of members of each group; groups with an error are left out."""
     counts: dict[str, int] = {}
