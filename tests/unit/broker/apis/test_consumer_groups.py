@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from broker.apis.consumer_groups import refuse_describe
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -165,11 +164,3 @@ def test_led_elsewhere_loading_or_shut_down() -> None:
     assert errors() == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 2
     node.coordinator.shutdown()
     assert errors() == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2
-
-
-def test_every_group_is_refused_alike() -> None:
-    refused = refuse_describe(ConsumerGroupDescribeRequest(["a", "b"]), ErrorCode.NOT_COORDINATOR)
-    assert [(group.group_id, group.error_code) for group in refused.groups] == [
-        ("a", ErrorCode.NOT_COORDINATOR),
-        ("b", ErrorCode.NOT_COORDINATOR),
-    ]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from broker.apis.share_groups import refuse_describe
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -139,9 +138,3 @@ def test_large_groups_are_described_in_slices() -> None:
     assert not wire.answered
     turns.run()
     assert len(wire.receive().groups[0].members) == 600
-
-
-def test_every_group_is_refused_alike() -> None:
-    request = ShareGroupDescribeRequest(["a", "b"])
-    groups = refuse_describe(request, ErrorCode.UNKNOWN_SERVER_ERROR).groups
-    assert [(group.group_id, group.error_code) for group in groups] == [("a", -1), ("b", -1)]
