@@ -20,6 +20,7 @@ from broker.config.own_principal import own_principal
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.node.leader_address import leader_address
 from broker.node.node_ports import NodePorts
 from broker.replication.replica_fetcher_manager import EndpointOf
 from broker.replication.replica_manager import ReplicaManager
@@ -211,10 +212,7 @@ class NodeShares:
 
     def _coordinator_of(self, key: SharePartitionKey) -> Coordinator | None:
         """Return the leader that coordinates this key, or None if it is not known or reachable."""
-        topic = self._metadata.image.topics.get(SHARE_TOPIC)
-        registration = topic and topic.partitions.get(self._partition_for(key))
-        address = registration and self._endpoint_of(registration.leader)
-        return (registration.leader, *address) if registration and address else None
+        return self._address_of(SHARE_TOPIC, self._partition_for(key))
 
     def _create_missing_topic(self) -> None:
         """Ask the controller for `__share_group_state`, unless it exists."""
@@ -241,7 +239,7 @@ class NodeShares:
 
     def _leader_of(self, partition: TopicPartition) -> Leader | None:
         """Return a partition's leader, or None if it is not known or reachable."""
-        topic = self._metadata.image.topics.get(partition.topic)
-        registration = topic and topic.partitions.get(partition.partition)
-        address = registration and self._endpoint_of(registration.leader)
-        return (registration.leader, *address) if registration and address else None
+        return self._address_of(partition.topic, partition.partition)
+
+    def _address_of(self, topic: str, partition: int) -> Leader | None:
+        return leader_address(self._metadata.image, self._endpoint_of, topic, partition)

@@ -20,6 +20,7 @@ from broker.config.own_principal import own_principal
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.node.leader_address import leader_address
 from broker.node.node_ports import NodePorts
 from broker.replication.replica_fetcher_manager import EndpointOf
 from broker.replication.replica_manager import ReplicaManager
@@ -178,10 +179,9 @@ class NodeTransactions:
 
     def _coordinator_of(self, transactional_id: str) -> Leader | None:
         """Return the leader that coordinates this id, or None if it is not known or reachable."""
-        topic = self._metadata.image.topics.get(TRANSACTION_TOPIC)
-        registration = topic and topic.partitions.get(self.partition_for(transactional_id))
-        address = registration and self._endpoint_of(registration.leader)
-        return (registration.leader, *address) if registration and address else None
+        partition = self.partition_for(transactional_id)
+        image = self._metadata.image
+        return leader_address(image, self._endpoint_of, TRANSACTION_TOPIC, partition)
 
     # -- requests to this broker itself ----------------------------------------------------------
 
