@@ -12,6 +12,11 @@ class PipelineError(Exception):
     """A job cannot run, or go on, as it was asked to; `str()` says why and what to do."""
 
 
+class Unreachable(PipelineError):
+    """A broker, or a schema registry, does not answer at present. A job that repeats waits for the
+    server (`pipeline.filling.outages`); every other job ends with the sentence."""
+
+
 TWO_STREAMS = (
     "another stream job is at work on this checkpoint: end it, or name another --checkpoint and "
     "--table (one that a lost client left on Spark Connect is ended by --take-over)"
@@ -148,13 +153,33 @@ _KNOWN = (
 )
 
 
+# Errors of Kafka's Java client after which the same request may succeed, and our own of a task:
+# Spark gives the cause of a failed task only as a text.
+_OUTAGES = re.compile(
+    r"org\.apache\.kafka\.common\.errors\.(?:TimeoutException|DisconnectException|NetworkException|"
+    r"BrokerNotAvailableException|LeaderNotAvailableException|NotLeaderOrFollowerException|"
+    r"CoordinatorNotAvailableException)\b|pipeline\.errors\.Unreachable: "
+)
+_OF_SPARK = ("pyspark", "py4j", "grpc")
+
+
+def is_of_spark(error: BaseException) -> bool:
+    """Return whether an error comes from Spark, on this machine or behind Spark Connect."""
+    return type(error).__module__.partition(".")[0] in _OF_SPARK
+
+
+def names_outage(error: BaseException) -> bool:
+    """Return whether the text of an error of Spark names a broker that did not answer."""
+    return _OUTAGES.search(str(error)) is not None
+
+
 def told(error: BaseException) -> str:
     """An error of Spark in one line; the sentence of a PipelineError as it is."""
     text = str(error)
     if isinstance(error, PipelineError):
         return text
     # Raised in an executor, or by the reader of folders.
-    own = re.search(r"(?:PipelineError|log_format\.damage\.\w+): (.+)", text)
+    own = re.search(r"(?:PipelineError|Unreachable|log_format\.damage\.\w+): (.+)", text)
     if own is not None:
         return own[1].strip()
     for words, sentence in _KNOWN:

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from pipeline.errors import PipelineError
 from pipeline.options import check_there
+from pipeline.record_times.bounded import time_ms as record_time_ms
 from pipeline.spark import connection, folder_source, kafka_source
 from pipeline.spark.connection import Connection
-from pipeline.topics import Cluster, Offsets
+from pipeline.topics import Cluster, Offsets, Position
 
 UNKNOWN_CLUSTER = "unknown"
 """Of folders without the `meta.properties` of their broker."""
@@ -48,6 +50,15 @@ class Source(Protocol):
 
     def topic_id(self) -> str | None:
         """The id of the topic now; of folders, which nobody writes, at the last `state`."""
+        ...
+
+    def first_from(self, time_ms: int) -> dict[int, int]:
+        """Return the first offset with this time (ms since the epoch) or a later one, of each
+        partition that has one."""
+        ...
+
+    def cut_off(self, positions: Mapping[int, Position]) -> list[int]:
+        """Return the partitions whose log ended before its position at some time since then."""
         ...
 
     def batch(
@@ -97,7 +108,7 @@ def source_of(spark: SparkSession, options: argparse.Namespace) -> Source:
 def reading(options: argparse.Namespace) -> Connection:
     """The cluster as these jobs read it: what transactions took back is in no table."""
     there = connection.connection_of(options)
-    return Connection(there.servers, {kafka_source.ISOLATION: "read_committed", **there.options})
+    return Connection(there.servers, {connection.ISOLATION: "read_committed", **there.options})
 
 
 def _folder_options(options: argparse.Namespace) -> dict[str, str]:
@@ -120,6 +131,12 @@ class _OfCluster:
     def topic_id(self) -> str | None:
         return self._cluster.topic_id(self._topic)
 
+    def first_from(self, time_ms: int) -> dict[int, int]:
+        return self._cluster.first_from(self._topic, time_ms)
+
+    def cut_off(self, positions: Mapping[int, Position]) -> list[int]:
+        return self._cluster.cut_off(self._topic, positions)
+
     def batch(
         self, starts: Mapping[int, int], ends: Mapping[int, int], any_time: bool
     ) -> DataFrame:
@@ -134,6 +151,7 @@ class _OfFolder:
     ) -> None:
         self._spark, self._path, self._topic, self._options = spark, path, topic, options
         self._topic_id: str | None = None
+        self._offsets: dict[int, Offsets] = {}
         self._told: list[str] = []
 
     def state(self) -> TopicState:
@@ -147,12 +165,23 @@ class _OfFolder:
                     f"{one.topic}-{one.partition}: offsets from {one.end} to {one.log_end - 1} are "
                     "not read: a transaction is open there, or the high watermark lies before"
                 )
-        offsets = {one.partition: Offsets(one.start, one.end) for one in found}
+        self._offsets = {one.partition: Offsets(one.start, one.end) for one in found}
         cluster_id = found[0].cluster_id or UNKNOWN_CLUSTER
-        return TopicState(cluster_id, self._topic_id, offsets, has_all_partitions=False)
+        return TopicState(cluster_id, self._topic_id, self._offsets, has_all_partitions=False)
 
     def topic_id(self) -> str | None:
         return self._topic_id
+
+    def first_from(self, time_ms: int) -> dict[int, int]:
+        offsets = self._offsets
+        starts = {one: there.start for one, there in offsets.items()}
+        ends = {one: there.end for one, there in offsets.items()}
+        later = self.batch(starts, ends, any_time=True).where(record_time_ms() >= time_ms)
+        rows = later.groupBy("partition").agg(F.min("offset").alias("first")).collect()
+        return {row["partition"]: row["first"] for row in rows}
+
+    def cut_off(self, positions: Mapping[int, Position]) -> list[int]:
+        return []  # no leader has written these folders: their epochs are not known here
 
     def batch(
         self, starts: Mapping[int, int], ends: Mapping[int, int], any_time: bool

@@ -7,23 +7,24 @@ started. Through confluent-kafka; moves no records.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from confluent_kafka import (
     Consumer,
+    IsolationLevel,
     KafkaError,
     KafkaException,
     TopicCollection,
     TopicPartition,
     Uuid,
 )
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
-from pipeline.errors import PipelineError
-from pipeline.spark.connection import Connection
+from pipeline.errors import PipelineError, Unreachable
+from pipeline.spark.connection import ISOLATION, Connection
 from pipeline.tables.progress import is_another
 
 REPLICAS_WANTED = 3
@@ -35,9 +36,31 @@ _FIRST_LOOK_S = 1.0
 _RETRY_S = 0.5
 _LIST_MAX = 8
 _URL_SAFE = str.maketrans("+/", "-_")
+_EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+_LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _NO_ID = 22 * "A"
 # The broker is there, and does not want this client.
 _REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)
+_NO_RIGHT = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+# A broker is away, is starting, or is not yet the leader: the same question succeeds later.
+_AWAY = (
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._NOENT,
+    KafkaError._RESOLVE,
+    KafkaError._TIMED_OUT,
+    KafkaError._TRANSPORT,
+    KafkaError._WAIT_COORD,
+    KafkaError.BROKER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.KAFKA_STORAGE_ERROR,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NETWORK_EXCEPTION,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +69,24 @@ class Offsets:
 
     start: int
     end: int
-    """The high watermark: one past the last record that can be read."""
+    """One past the last record that can be read: the last stable offset, or the high watermark
+    for a reader of uncommitted records."""
+    high_watermark: int | None = field(default=None, compare=False)
+    """Greater than `end` while an open transaction holds records back. None if not known."""
+    leader_epoch: int | None = field(default=None, compare=False)
+    """The epoch of the leader that gave `end`. None if not known (before Kafka 2.1; a folder)."""
+
+
+class Position(NamedTuple):
+    """An offset up to which records were read, and the epoch of the leader that gave them."""
+
+    offset: int
+    leader_epoch: int
 
 
 class Cluster:
-    """A cluster by its address; every method raises PipelineError where nobody answers.
+    """A cluster by its address. Every method raises Unreachable if no broker answers, and
+    PipelineError for other errors.
 
     `timeout_s` bounds each question: ten seconds without it.
     """
@@ -59,6 +95,7 @@ class Cluster:
         self.servers = connection.servers
         self._timeout_s = _TIMEOUT_S if timeout_s is None else timeout_s
         self._refusal: str | None = None
+        self._reads_uncommitted = connection.options.get(ISOLATION) == "read_uncommitted"
         # Its own log would tell each refused connection; the one line of the job says it once.
         self._quiet: dict[str, Any] = {**connection.client(), "log_level": 0}
         try:
@@ -102,10 +139,7 @@ class Cluster:
             except KafkaException as error:
                 self.partitions(topic)
                 if time.monotonic() > deadline:
-                    raise PipelineError(
-                        f"topic {topic} is not described ({error.args[0].str()}): see ottla status "
-                        f"--bootstrap-server {self.servers}"
-                    ) from error
+                    raise self._failed(f"topic {topic} is not described", error) from error
             time.sleep(_RETRY_S)
 
     def check_kept(self, topic: str, topic_id: str | None) -> None:
@@ -135,14 +169,19 @@ class Cluster:
         return True
 
     def offsets(self, topic: str) -> dict[int, Offsets]:
-        """Of each partition. Waits out an election."""
+        """Return the offsets of each partition. Waits during an election."""
         partitions = self.partitions(topic)
-        consumer = Consumer({**self._quiet, "group.id": "ottla-pipeline-looks-only"})
         deadline = time.monotonic() + 3 * self._timeout_s
-        try:
-            return {one: self._offsets(consumer, topic, one, deadline) for one in partitions}
-        finally:
-            consumer.close()
+        starts = self._listed(topic, partitions, _EARLIEST, deadline)
+        # The high watermark first: records that come in between are not held back.
+        high = self._listed(topic, partitions, _LATEST, deadline)
+        ends = high
+        if not self._reads_uncommitted:
+            ends = self._listed(topic, partitions, _LATEST, deadline, committed=True)
+        return {
+            one: Offsets(starts[one].offset, ends[one].offset, high[one].offset, _epoch(ends[one]))
+            for one in partitions
+        }
 
     def ends(self, topic: str) -> dict[int, int]:
         """One past the last readable record of each partition."""
@@ -155,29 +194,111 @@ class Cluster:
         try:
             found = consumer.offsets_for_times(asked, self._timeout_s)
         except KafkaException as error:
-            raise PipelineError(
-                f"no broker says when the records of {topic} were written "
-                f"({error.args[0].str()}): see ottla status --bootstrap-server {self.servers}"
-            ) from error
+            what = f"no broker says when the records of {topic} were written"
+            raise self._failed(what, error) from error
         finally:
             consumer.close()
         return {one.partition: one.offset for one in found if one.offset >= 0 and not one.error}
 
-    def _offsets(self, consumer: Consumer, topic: str, partition: int, deadline: float) -> Offsets:
-        while True:
-            try:
-                start, end = consumer.get_watermark_offsets(
-                    TopicPartition(topic, partition), self._timeout_s
+    def cut_off(self, topic: str, positions: Mapping[int, Position]) -> list[int]:
+        """Return the partitions whose log ended before its position at some time since then, so
+        that the records before the position may be other ones now. Follows KIP-320.
+
+        librdkafka asks the leader where the epoch of each position ends (OffsetForLeaderEpoch).
+        """
+        consumer = Consumer(
+            {
+                **self._quiet,
+                "group.id": "ottla-pipeline-looks-only",
+                "auto.offset.reset": "error",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_uncommitted",
+                "fetch.message.max.bytes": 1024,
+            }
+        )
+        try:
+            consumer.assign(
+                [
+                    TopicPartition(topic, partition, at.offset, leader_epoch=at.leader_epoch)
+                    for partition, at in positions.items()
+                ]
+            )
+            failed = self._validated(consumer, topic, set(positions))
+        finally:
+            consumer.close()
+        if not failed:
+            return []
+        # Retention may have deleted records meanwhile, for which the client has the same error.
+        deadline = time.monotonic() + 3 * self._timeout_s
+        starts = self._listed(topic, failed, _EARLIEST, deadline)
+        return [one for one in failed if starts[one].offset <= positions[one].offset]
+
+    def _validated(self, consumer: Consumer, topic: str, waiting: set[int]) -> list[int]:
+        """Return the partitions whose position the client rejects, as soon as it has read from all
+        others or has seen their end."""
+        failed = []
+        deadline = time.monotonic() + 3 * self._timeout_s
+        while waiting:
+            message = consumer.poll(_RETRY_S)
+            error = None if message is None else message.error()
+            partition = None if message is None else message.partition()
+            if partition in waiting:
+                if error is None or error.code() == KafkaError._PARTITION_EOF:
+                    waiting.discard(partition)
+                elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+                    waiting.discard(partition)
+                    failed.append(partition)
+            if error is not None and error.code() in _NO_RIGHT:
+                raise self._failed(f"topic {topic} cannot be read", KafkaException(error))
+            if waiting and time.monotonic() > deadline:
+                raise Unreachable(
+                    f"partition {topic}-{min(waiting)} does not answer: see ottla status "
+                    f"--bootstrap-server {self.servers}"
                 )
-                return Offsets(start, end)
-            except KafkaException as error:
-                if time.monotonic() > deadline:
-                    raise PipelineError(
-                        f"partition {topic}-{partition} does not answer "
-                        f"({error.args[0].str()}): see ottla status "
-                        f"--bootstrap-server {self.servers}"
-                    ) from error
-            time.sleep(_RETRY_S)
+        return sorted(failed)
+
+    def _listed(
+        self,
+        topic: str,
+        partitions: Sequence[int],
+        spec: OffsetSpec,
+        deadline: float,
+        *,
+        committed: bool = False,
+    ) -> dict[int, Any]:
+        """Return the answer to ListOffsets of each partition. Asks again, until `deadline`, for
+        those whose leader does not answer."""
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        listed: dict[int, Any] = {}
+        while True:
+            missing = [one for one in partitions if one not in listed]
+            if not missing:
+                return listed
+            asked = {TopicPartition(topic, one): spec for one in missing}
+            answers = self._admin.list_offsets(
+                asked, isolation_level=isolation, request_timeout=self._timeout_s
+            )
+            failures = {}
+            for place, answer in answers.items():
+                try:
+                    listed[place.partition] = answer.result()
+                except KafkaException as error:
+                    failures[place.partition] = error
+            for partition, failure in failures.items():
+                is_refused = failure.args[0].code() in _NO_RIGHT
+                if is_refused or time.monotonic() > deadline:
+                    what = f"partition {topic}-{partition} does not answer"
+                    raise self._failed(what, failure) from failure
+            if failures:
+                time.sleep(_RETRY_S)
+
+    def _failed(self, what: str, error: KafkaException) -> PipelineError:
+        """Return the error of a question: Unreachable if the same question may succeed later."""
+        kind = Unreachable if error.args[0].code() in _AWAY else PipelineError
+        return kind(
+            f"{what} ({error.args[0].str()}): see ottla status --bootstrap-server {self.servers}"
+        )
 
     def _is_led(self, topic: str, partitions: int) -> bool:
         found = self._metadata().topics.get(topic)
@@ -197,7 +318,7 @@ class Cluster:
             return self._admin.list_topics(timeout=self._timeout_s - first)
         except KafkaException as error:
             self._check_let_in(error)
-            raise PipelineError(
+            raise Unreachable(
                 f"no broker answers at {self.servers}: is it running (ottla serve, "
                 "ottla cluster)? Name another with --bootstrap-server"
             ) from error
@@ -213,6 +334,12 @@ class Cluster:
     def _heard(self, error: KafkaError) -> None:
         if error.code() in _REFUSALS:
             self._refusal = error.str()
+
+
+def _epoch(listed: Any) -> int | None:
+    """Return the leader epoch of an answer to ListOffsets; None from a broker that gives none."""
+    epoch = listed.leader_epoch
+    return epoch if epoch is not None and epoch >= 0 else None
 
 
 def id_text(topic_id: Uuid) -> str | None:

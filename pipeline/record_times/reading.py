@@ -15,7 +15,7 @@ from typing import Any
 import confluent_kafka as client  # by its name: executors get this module by value
 import pyarrow
 
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, Unreachable
 
 TIME_MS = "time_ms"
 SCHEMA = (
@@ -82,7 +82,7 @@ class ReadRecords:
                 if found:
                     heard = time.monotonic()
                 elif time.monotonic() - heard > _PATIENCE_S:
-                    raise self._failed(wanted.partition, at, "no broker answers")
+                    raise self._failed(wanted.partition, at, "no broker answers", Unreachable)
                 for message in found:
                     error, offset = message.error(), message.offset() or 0
                     if error is None:
@@ -96,8 +96,10 @@ class ReadRecords:
         finally:
             consumer.close()
 
-    def _failed(self, partition: int, offset: int, why: str) -> PipelineError:
-        return PipelineError(
+    def _failed(
+        self, partition: int, offset: int, why: str, kind: type[PipelineError] = PipelineError
+    ) -> PipelineError:
+        return kind(
             f"{self.topic}-{partition} cannot be read from offset {offset} on ({why}): see ottla "
             f"status --bootstrap-server {self.settings['bootstrap.servers']}"
         )

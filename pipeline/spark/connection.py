@@ -19,6 +19,7 @@ from pipeline.options import pair, servers
 
 DEFAULT_SERVERS = "localhost:9092"
 KAFKA, LIBRDKAFKA = "kafka.", "librdkafka."
+ISOLATION = f"{KAFKA}isolation.level"
 
 # The jobs decide these: another value would make their promises untrue. Spark ignores case.
 _OF_THE_JOBS = {

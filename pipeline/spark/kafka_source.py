@@ -17,11 +17,10 @@ from pyspark.sql import functions as F
 
 from pipeline import errors
 from pipeline.record_times.bounded import bounded
-from pipeline.spark.connection import Connection
+from pipeline.spark.connection import ISOLATION, Connection
 
 # A retry of Spark's own look-ups: an election takes a moment.
 _RETRIES = {"fetchOffset.numRetries": "10", "fetchOffset.retryIntervalMs": "1000"}
-ISOLATION = "kafka.isolation.level"
 LAST_READ_MS = (1 << 63) // 1000 - 1
 """The last time that the source reads: Spark counts microseconds."""
 _OVERFLOW = "long overflow"

@@ -7,19 +7,23 @@ Karapace, Apicurio and Redpanda speak too. Owns the connection's time-out; keeps
 from __future__ import annotations
 
 import base64
+import http.client
 import json
+import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
 
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, Unreachable
 
 TIMEOUT_S = 10.0
 _BYTES_MAX = 10_000_000
 _ACCEPT = "application/vnd.schemaregistry.v1+json, application/json"
 _NOT_FOUND = 404
 _REFUSED = (401, 403)
+_SERVER_ERROR = 500
+"""The first status code with which the registry, or a proxy before it, reports its own failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +88,16 @@ class Registry:
                 if error.code == _NOT_FOUND:
                     return None
                 advice = ": give http://USER:PASSWORD@HOST" if error.code in _REFUSED else ""
-            raise PipelineError(
+            kind = Unreachable if error.code >= _SERVER_ERROR else PipelineError
+            raise kind(
                 f"--registry {self.place} answers {error.code} {error.reason}{advice}"
             ) from error
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             why = getattr(error, "reason", error)
             told = getattr(why, "strerror", None) or str(why) or "time-out"
-            raise PipelineError(f"--registry {self.place} does not answer: {told}") from error
+            # A certificate that is refused is refused the next time, too.
+            kind = PipelineError if isinstance(why, ssl.SSLError) else Unreachable
+            raise kind(f"--registry {self.place} does not answer: {told}") from error
         except ValueError as error:
             raise self._no_registry() from error
         if not isinstance(found, dict):

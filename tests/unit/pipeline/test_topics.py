@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, Uuid
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Uuid
 
 from pipeline import topics
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, Unreachable
 from pipeline.spark.connection import Connection
-from pipeline.topics import Cluster, Offsets, id_text
+from pipeline.topics import Cluster, Offsets, Position, id_text
 
 
 class Made:
@@ -93,32 +93,127 @@ def test_a_topic_that_the_cluster_refuses_is_one_line(monkeypatch: pytest.Monkey
         cluster_with(monkeypatch, admin).ensure("new", 1)
 
 
+class Listing(Admin):
+    """A cluster whose leaders answer ListOffsets: `logs` has start, last stable offset, high
+    watermark and leader epoch of each partition. `failures` come before the answers."""
+
+    def __init__(self, logs: dict[int, tuple[int, int, int, int]], *failures: KafkaError) -> None:
+        super().__init__(1, {"cdr": len(logs)})
+        self.logs = logs
+        self.failures = list(failures)
+        self.asked: list[list[int]] = []
+
+    def list_offsets(
+        self, asked: dict[Any, Any], isolation_level: Any, request_timeout: float
+    ) -> dict[Any, Any]:
+        self.asked.append(sorted(place.partition for place in asked))
+        return {place: self._answer(place, spec, isolation_level) for place, spec in asked.items()}
+
+    def _answer(self, place: Any, spec: Any, isolation_level: Any) -> Any:
+        start, stable, high, epoch = self.logs[place.partition]
+        is_committed = isolation_level == IsolationLevel.READ_COMMITTED
+        offset = start if spec is topics._EARLIEST else stable if is_committed else high
+        failure = self.failures.pop(0) if self.failures else None
+
+        def result() -> Any:
+            if failure is not None:
+                raise KafkaException(failure)
+            return SimpleNamespace(offset=offset, leader_epoch=epoch)
+
+        return SimpleNamespace(result=result)
+
+
 def test_offsets_wait_out_an_election(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers: list[Any] = [
-        KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)),
-        (3, 9),
-        (0, 2),
-    ]
-    given: list[dict[str, Any]] = []
-
-    class Consumer:
-        def __init__(self, settings: dict[str, Any]) -> None:
-            given.append(settings)
-
-        def get_watermark_offsets(self, partition: Any, timeout: float) -> tuple[int, int]:
-            answer = answers.pop(0)
-            if isinstance(answer, Exception):
-                raise answer
-            return (answer[0], answer[1])
-
-        def close(self) -> None:
-            pass
-
-    monkeypatch.setattr(topics, "Consumer", Consumer)
     monkeypatch.setattr(topics, "_RETRY_S", 0)
-    cluster = cluster_with(monkeypatch, Admin(1, {"cdr": 2}))
-    assert cluster.offsets("cdr") == {0: Offsets(3, 9), 1: Offsets(0, 2)}
-    assert given[0]["bootstrap.servers"] == "kafka:9092"
+    no_leader = KafkaError(KafkaError.LEADER_NOT_AVAILABLE)
+    admin = Listing({0: (3, 9, 12, 5), 1: (0, 2, 2, -1)}, no_leader)
+    offsets = cluster_with(monkeypatch, admin).offsets("cdr")
+    assert offsets == {0: Offsets(3, 9), 1: Offsets(0, 2)}
+    assert [(one.high_watermark, one.leader_epoch) for one in offsets.values()] == [
+        (12, 5),
+        (2, None),
+    ]
+    assert admin.asked == [[0, 1], [0], [0, 1], [0, 1]], "again of the one without a leader"
+    uncommitted = Connection("kafka:9092", {"kafka.isolation.level": "read_uncommitted"})
+    monkeypatch.setattr(topics, "AdminClient", lambda _: admin)
+    assert Cluster(uncommitted).offsets("cdr") == {0: Offsets(3, 12), 1: Offsets(0, 2)}
+
+
+@pytest.mark.parametrize(
+    ("code", "is_away"),
+    [
+        (KafkaError.LEADER_NOT_AVAILABLE, True),
+        (KafkaError._TIMED_OUT, True),
+        (KafkaError.INVALID_REQUEST, False),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, False),
+    ],
+)
+def test_a_leader_that_does_not_answer_is_away_and_one_that_refuses_is_not(
+    monkeypatch: pytest.MonkeyPatch, code: int, is_away: bool
+) -> None:
+    admin = Listing({0: (0, 1, 1, 0)}, *[KafkaError(code)] * 9)
+    monkeypatch.setattr(topics, "AdminClient", lambda _: admin)
+    with pytest.raises(PipelineError, match="partition cdr-0 does not answer") as raised:
+        Cluster(Connection("kafka:9092"), timeout_s=0).offsets("cdr")
+    assert isinstance(raised.value, Unreachable) == is_away
+
+
+class Validating:
+    """A consumer whose client says `events` of the positions that it was assigned."""
+
+    events: ClassVar[list[Any]] = []
+    given: ClassVar[list[Any]] = []
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        assert settings["auto.offset.reset"] == "error"
+
+    def assign(self, places: list[Any]) -> None:
+        Validating.given = [(one.partition, one.offset, one.leader_epoch) for one in places]
+
+    def poll(self, _: float) -> Any:
+        return Validating.events.pop(0) if Validating.events else None
+
+    def close(self) -> None:
+        pass
+
+
+def event(partition: int, code: int | None) -> Any:
+    error = None if code is None else KafkaError(code)
+    return SimpleNamespace(partition=lambda: partition, error=lambda: error)
+
+
+def test_logs_that_were_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "Consumer", Validating)
+    admin = Listing({0: (0, 9, 9, 5), 1: (0, 9, 9, 5), 2: (0, 9, 9, 5), 3: (8, 9, 9, 5)})
+    cluster = cluster_with(monkeypatch, admin)
+    positions = {one: Position(7, 4) for one in range(4)}
+    reset = KafkaError._AUTO_OFFSET_RESET
+    Validating.events = [
+        event(0, KafkaError._PARTITION_EOF),
+        event(1, KafkaError._TRANSPORT),
+        event(2, reset),
+        None,
+        event(3, reset),  # retention: the log begins at 8 now
+        event(1, None),
+    ]
+    assert cluster.cut_off("cdr", positions) == [2]
+    assert Validating.given == [(one, 7, 4) for one in range(4)]
+    Validating.events = [event(one, KafkaError._PARTITION_EOF) for one in range(4)]
+    admin.asked.clear()
+    assert cluster.cut_off("cdr", positions) == [] and admin.asked == []
+
+
+def test_a_log_of_which_no_leader_tells_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "Consumer", Validating)
+    monkeypatch.setattr(topics, "AdminClient", lambda _: Listing({0: (0, 9, 9, 5)}))
+    cluster = Cluster(Connection("kafka:9092"), timeout_s=0)
+    Validating.events = [event(0, KafkaError._TRANSPORT)]
+    with pytest.raises(Unreachable, match="partition cdr-0 does not answer"):
+        cluster.cut_off("cdr", {0: Position(7, 4)})
+    Validating.events = [event(0, KafkaError.TOPIC_AUTHORIZATION_FAILED)]
+    with pytest.raises(PipelineError, match="topic cdr cannot be read") as raised:
+        cluster.cut_off("cdr", {0: Position(7, 4)})
+    assert not isinstance(raised.value, Unreachable)
 
 
 def test_the_first_offset_from_a_time_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +280,7 @@ def test_the_topics_id_waits_until_the_topic_is_described(monkeypatch: pytest.Mo
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "_TIMEOUT_S", 0.2)
-    with pytest.raises(PipelineError, match="no broker answers at 127.0.0.1:9: is it running"):
+    with pytest.raises(Unreachable, match="no broker answers at 127.0.0.1:9: is it running"):
         Cluster(Connection("127.0.0.1:9")).cluster_id()
 
 

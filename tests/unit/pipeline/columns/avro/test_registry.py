@@ -80,3 +80,19 @@ def test_an_address_that_is_none(url: str) -> None:
 
     with pytest.raises(PipelineError, match="http://HOST:PORT is wanted"):
         Registry(url).check()
+
+
+def test_a_registry_that_is_away_is_told_from_one_that_refuses(served: FakeRegistry) -> None:
+    from pipeline.columns.avro.registry import Registry
+    from pipeline.errors import PipelineError, Unreachable
+
+    asked = Registry(served.url)
+    for answer, is_away in ((500, True), (503, True), (401, False), (b"<html>", False)):
+        served.answers["/schemas/ids/1"] = answer
+        with pytest.raises(PipelineError) as raised:
+            asked.by_id(1)
+        assert isinstance(raised.value, Unreachable) == is_away, answer
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(Unreachable, match="does not answer: Connection refused"):
+            Registry(f"http://127.0.0.1:{unused.getsockname()[1]}").by_id(1)
