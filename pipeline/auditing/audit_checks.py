@@ -6,11 +6,12 @@ Pure: numbers in, checks out. Knows no Spark and prints nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.auditing.expected import AggregateKey, Expected, Sums
 from pipeline.auditing.records_view import Content, PartitionCounts, RecordsView
+from pipeline.tables.progress import Gap
 from pipeline.topics import Offsets
 
 _NAMED_MAX = 3
@@ -23,6 +24,8 @@ class Check:
     name: str
     holds: bool
     detail: str
+    note: str = ""
+    """What the verdict adds although the check holds."""
 
 
 def topic_is_whole(topic: str, found: RecordsView, offsets: Mapping[int, Offsets]) -> Check:
@@ -56,22 +59,31 @@ def table_is_whole(
     ranges: Mapping[int, tuple[int, int]],
     holes: list[str],
     compacted: bool = False,
+    skipped: Sequence[Gap] = (),
 ) -> Check:
-    """Every offset of the runs' manifests is in the table once; of a `compacted` topic at most
-    once. `holes` are those between runs."""
+    """Check that every offset of the table's commits is in the table once; of a `compacted` topic
+    at most once.
+
+    `ranges`: from where to where each partition was loaded. `holes`: the offsets between two
+    commits. `skipped`: the gaps in the ranges that commits name, whose offsets must be missing.
+    """
     wrong = list(holes)
     by_partition = {one.partition: one for one in found.partitions}
     for partition, (start, end) in ranges.items():
         one = by_partition.get(partition) or PartitionCounts(partition, 0, 0, start, start)
         wrong += _repeated(one)
-        if one.offsets > end - start or (one.offsets < end - start and not compacted):
-            wrong.append(f"partition {partition} has {one.offsets:,} of {end - start:,} offsets")
+        wanted = end - start - _offsets_of(gap for gap in skipped if gap.partition == partition)
+        if one.offsets > wanted or (one.offsets < wanted and not compacted):
+            wrong.append(f"partition {partition} has {one.offsets:,} of {wanted:,} offsets")
     wrong += [f"partition {one} is in no manifest" for one in by_partition if one not in ranges]
     name = "table: no offset loaded twice" if compacted else "table: every offset loaded once"
     each = "no offset" if compacted else "each offset"
     twice = "twice" if compacted else "once"
     good = f"{found.records:,} rows, {each} of {len(ranges)} partitions {twice}"
-    return Check(name, not wrong, _told(wrong) or good)
+    lost = _offsets_of(skipped)
+    note = f"{lost:,} offsets were skipped that the topic had deleted (--skip-lost)" if lost else ""
+    good += f"; {note}" if note else ""
+    return Check(name, not wrong, _told(wrong) or good, note)
 
 
 def same_topic(topic: str, loaded_id: str, topic_id: str) -> Check:
@@ -144,6 +156,11 @@ def same_rows(name: str, missing: int, extra: int, rows: int) -> Check:
 def reasons(headers: list[bytes]) -> Counter[str]:
     """How often each reason was given."""
     return Counter(one.decode("utf-8", "replace") for one in headers)
+
+
+def _offsets_of(gaps: Iterable[Gap]) -> int:
+    """Return the number of offsets in the gaps."""
+    return sum(gap.end - gap.start for gap in gaps)
 
 
 def _repeated(one: PartitionCounts) -> list[str]:

@@ -6,7 +6,7 @@ From views and small frames to tables and plots; judges nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
@@ -14,9 +14,11 @@ from pipeline.auditing.charts import Series, bars, lines, times
 from pipeline.auditing.records_view import RecordsView
 from pipeline.auditing.report import Plot, Section, Table
 from pipeline.tables.aggregates import alerts
+from pipeline.tables.progress import Gap
 from pipeline.topics import Offsets
 
 _ALERTS_MAX = 20
+_GAPS_MAX = 20
 _TIME = "time (UTC)"
 
 
@@ -88,6 +90,25 @@ def _plotted(found: RecordsView) -> tuple[object, ...]:
 def counted(number: int, name: str) -> str:
     """`1 run`, `1,000 runs`."""
     return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
+
+
+def of_gaps(topic: str, gaps: Sequence[Gap]) -> list[str]:
+    """Return a line for each of the first `_GAPS_MAX` gaps that the table's commits name."""
+    lines = [
+        f"{gap.text(topic)} were skipped at {gap.at}: the topic had deleted them before they were "
+        "loaded"
+        for gap in gaps[:_GAPS_MAX]
+    ]
+    more = len(gaps) - _GAPS_MAX
+    return [*lines, f"and {more:,} more gaps"] if more > 0 else lines
+
+
+def of_starts(topic: str, starts: Mapping[int, int]) -> list[str]:
+    """Return the line that says from which offsets topic and table are compared."""
+    if not starts:
+        return []
+    places = ", ".join(f"{topic}-{one} from {offset:,}" for one, offset in sorted(starts.items()))
+    return [f"compared with the topic where both have records: {places}"]
 
 
 def of_reasons(topic: str, found: Mapping[str, int]) -> Section:

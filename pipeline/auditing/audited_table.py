@@ -7,7 +7,7 @@ first offset that it holds to the end that it remembers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,9 +16,10 @@ from pipeline.auditing.records_view import PARTS
 from pipeline.columns.columns import KEY, field_names
 from pipeline.errors import PipelineError
 from pipeline.sources import UNKNOWN_CLUSTER
-from pipeline.tables.progress import Progress, ranges
+from pipeline.tables.progress import Gap, Progress, ranges, skipped_in
 from pipeline.tables.table import open_table
 from pipeline.tables.table_records import bytes_of, keeps_bytes, keeps_values, value_of
+from pipeline.topics import Offsets
 
 _COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 
@@ -39,6 +40,8 @@ class AuditedTable:
     """Whether values are kept as they were: else they are JSON of the columns."""
     keeps_keys: bool
     """The same of keys."""
+    skipped: list[Gap] = field(default_factory=list)
+    """The gaps in `ranges` that commits name: offsets that the topic had deleted."""
 
     def is_of(self, topic: str, cluster_id: str) -> bool:
         """Whether it was loaded from a topic of this name in this cluster."""
@@ -46,6 +49,21 @@ class AuditedTable:
             cluster_id,
             UNKNOWN_CLUSTER,
         )
+
+    def common_starts(self, offsets: Mapping[int, Offsets]) -> dict[int, int]:
+        """Return the offset from which the table and the topic with these `offsets` can both have
+        records, of each partition in which that is not the start of both.
+
+        The topic may have deleted what was loaded. The table may begin later, where `--from` made
+        it begin; without that option it lacks the records before.
+        """
+        starts = {}
+        for partition, there in offsets.items():
+            began = self.progress.began.get(partition, 0)
+            first, _ = self.ranges.get(partition, (began, began))
+            if there.start > first or began > there.start:
+                starts[partition] = max(there.start, began)
+        return starts
 
     def parts(self, topic: str, cluster_id: str) -> list[str]:
         """By which parts its records are those of a topic. A record that was sent to another topic
@@ -106,6 +124,7 @@ def looked_at(
         reached,
         keeps_values(rows, fields),
         keeps_bytes(rows, "key"),
+        skipped_in(reached.gaps, found),
     )
 
 

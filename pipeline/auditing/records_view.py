@@ -6,7 +6,7 @@ has the same), and the small results as values. Never reads a topic, never judge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -125,10 +125,22 @@ def _view(looked: DataFrame) -> RecordsView:
 def last_values(records: DataFrame, parts: Sequence[str] = PARTS) -> Content:
     """What a compacted topic comes to, wherever compaction has come: the last values, without
     tombstones."""
-    last = last_per_key(records).where("value IS NOT NULL").select(hashed(parts).alias("hash"))
-    row = last.agg(F.count(F.lit(1)).alias("records"), F.sum("hash").alias("hash_sum"))
+    return content_of(last_per_key(records).where("value IS NOT NULL"), parts)
+
+
+def content_of(records: DataFrame, parts: Sequence[str] = PARTS) -> Content:
+    """Return what two sets of records are compared by, as `RecordsView.content`."""
+    hashes = records.select(hashed(parts).alias("hash"))
+    row = hashes.agg(F.count(F.lit(1)).alias("records"), F.sum("hash").alias("hash_sum"))
     (found,) = row.collect()
     return Content(found.records, found.hash_sum or 0)
+
+
+def from_starts(records: DataFrame, starts: Mapping[int, int]) -> DataFrame:
+    """Return the records without those before `starts`, offsets by partition."""
+    for partition, start in starts.items():
+        records = records.where(f"partition <> {partition} OR offset >= {start}")
+    return records
 
 
 def with_fields(

@@ -12,6 +12,7 @@ from html import escape
 from pipeline.auditing.audit_checks import Check
 
 WHOLE = "nothing lost, nothing duplicated"
+WHOLE_BUT = "nothing else lost, nothing duplicated"
 
 
 @dataclass(slots=True)
@@ -48,7 +49,9 @@ def verdict(checks: Sequence[Check]) -> str:
     if not checks:
         return "nothing was compared: name with --topic also a --table, --files or --against-seed"
     if not failed:
-        return f"{WHOLE}: {'1 check holds' if len(checks) == 1 else f'{len(checks)} checks hold'}"
+        hold = "1 check holds" if len(checks) == 1 else f"{len(checks)} checks hold"
+        notes = "".join(f"; {check.note}" for check in checks if check.note)
+        return f"{WHOLE_BUT if notes else WHOLE}: {hold}{notes}"
     return f"{failed} of {len(checks)} checks do not hold"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from pipeline.auditing.records_view import (
     PARTS,
     Content,
     RecordsView,
+    content_of,
+    from_starts,
     last_per_key,
     last_values,
     view,
@@ -42,7 +44,7 @@ from pipeline.spark.kafka_source import with_any_time
 from pipeline.spark.session import Needs
 from pipeline.tables.aggregates import AggregateTable, from_records
 from pipeline.tables.table import FORMATS, form_of
-from pipeline.topics import Cluster
+from pipeline.topics import Cluster, Offsets
 
 EXIT_NOT_WHOLE = 1
 
@@ -236,6 +238,7 @@ class Audit:
         self._topic: Content | None = None
         self._looked_at: AuditedTable | None = None
         self._plotted: RecordsView | None = None
+        self._starts: dict[int, int] = {}
         self._any_time = False
         self.sections: list[Section] = []
         self.checks: list[Check] = []
@@ -269,7 +272,8 @@ class Audit:
         records = self._records(topic).persist()
         parts = self._parts()
         found = view(records, options.id_field, options.time_field, parts)
-        self._topic = last_values(records, parts) if options.compacted else found.content
+        self._starts = self._common_starts(offsets)
+        self._topic = self._content(records, found, parts)
         section = audit_sections.of_records(f"topic {topic}", found, offsets)
         self._plotted = found
         if options.compacted:
@@ -300,20 +304,42 @@ class Audit:
                 self._plotted,
             )
         )
+        self.sections[-1].lines += audit_sections.of_gaps(there.progress.topic, there.skipped)
         self.checks.append(
-            audit_checks.table_is_whole(found, there.ranges, there.holes, options.compacted)
+            audit_checks.table_is_whole(
+                found, there.ranges, there.holes, options.compacted, there.skipped
+            )
         )
         if self._topic is None:
             return
+        self.sections[-1].lines += audit_sections.of_starts(options.topic, self._starts)
         loaded_id, topic_id = there.progress.topic_id, self._cluster.topic_id(options.topic)
         if there.is_of(options.topic, self._cluster.cluster_id()) and loaded_id and topic_id:
             self.checks.append(audit_checks.same_topic(options.topic, loaded_id, topic_id))
         what = "last values" if options.compacted else "records"
-        content = last_values(there.records, parts) if options.compacted else found.content
+        content = self._content(there.records, found, parts)
         name = f"table: the same {what} as {options.topic}"
         if not there.keeps_values:
             name += ", values aside"
         self.checks.append(audit_checks.same_records(name, content, self._topic, parts))
+
+    def _common_starts(self, offsets: Mapping[int, Offsets]) -> dict[int, int]:
+        """Return the offsets from which topic and table are compared, where that is not all that
+        both hold."""
+        if not self._options.table:
+            return {}
+        there = self._look_at_table()
+        if not there.is_of(self._options.topic, self._cluster.cluster_id()):
+            return {}
+        return there.common_starts(offsets)
+
+    def _content(self, records: DataFrame, found: RecordsView, parts: Sequence[str]) -> Content:
+        """Return what a topic and a table are compared by: of records whose view is `found`."""
+        if self._options.compacted:
+            return last_values(from_starts(records, self._starts), parts)
+        if not self._starts:
+            return found.content
+        return content_of(from_starts(records, self._starts), parts)
 
     def _parts(self) -> list[str]:
         """By which parts of a record topic and table are compared."""

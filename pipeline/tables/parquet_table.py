@@ -115,4 +115,7 @@ def _progress(manifests: list[Manifest]) -> Progress:
         ends=ends,
         of=ROWS if kept is None else kept.of,
         topic_id=None if kept is None else kept.topic_id,
+        began={} if kept is None else kept.began,
+        gaps=() if kept is None else kept.gaps,
+        epochs={} if kept is None else kept.epochs,
     )

@@ -10,12 +10,28 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import PipelineError
 
 KEY = "ottla.progress"
 ROWS, DEAD_LETTERS = "table", "dead-letters"
+GAPS_MAX = 1000
+"""The number of gaps that a commit keeps. If there are more, it drops the oldest."""
+
+
+class Gap(NamedTuple):
+    """Offsets from `start` to before `end` that the topic deleted before they were loaded."""
+
+    partition: int
+    start: int
+    end: int
+    at: str
+    """The time at which the job skipped them, in ISO 8601 (UTC)."""
+
+    def text(self, topic: str) -> str:
+        """Return the offsets as a person reads them, both ends included."""
+        return f"offsets {self.start} to {self.end - 1} of {topic}-{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +54,59 @@ class Progress:
     """22 letters, as Kafka writes it: a topic that is deleted and made again under its name has
     another one. None where the brokers give none (before Kafka 2.8), and in commits of older
     versions of this job."""
+    began: Mapping[int, int] = field(default_factory=dict)
+    """The offsets at which `--from` made the table begin; empty without that option."""
+    gaps: tuple[Gap, ...] = ()
+    """The offsets that `--skip-lost` skipped in all commits so far, oldest first."""
+    epochs: Mapping[int, int] = field(default_factory=dict)
+    """The epoch of the leader that gave the offset in `ends`, of the partitions of which it is
+    known. A log of a later epoch that ended before that offset has lost records (KIP-320)."""
 
     @property
     def owner(self) -> str:
         """Of the commits of one topic into one table: Delta's application id."""
         return f"ottla-{self.of}:{self.cluster_id}:{self.topic}"
 
-    def following(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> Progress:
-        """The next commit: the same partitions in both, which may be a few of them."""
-        reached = {**self.ends, **ends}
-        writer = uuid.uuid4().hex
-        return replace(self, run=self.run + 1, starts=starts, ends=reached, writer=writer)
+    def following(
+        self,
+        starts: Mapping[int, int],
+        ends: Mapping[int, int],
+        gaps: Iterable[Gap] = (),
+        epochs: Mapping[int, int] | None = None,
+    ) -> Progress:
+        """Return the next commit, of the partitions in `starts` and `ends`, which may be a few.
+
+        `gaps`: skipped before this commit. `epochs`: the leader epochs at `ends`, if known.
+        """
+        kept = {one: epoch for one, epoch in self.epochs.items() if one not in ends}
+        return replace(
+            self,
+            run=self.run + 1,
+            starts=starts,
+            ends={**self.ends, **ends},
+            writer=uuid.uuid4().hex,
+            gaps=(*self.gaps, *gaps)[-GAPS_MAX:],
+            epochs={**kept, **{one: epoch for one, epoch in (epochs or {}).items() if one in ends}},
+        )
 
     def text(self) -> str:
         """As it is kept."""
-        kept = {
+        kept: dict[str, Any] = {
             "topic": self.topic,
             "cluster_id": self.cluster_id,
             "topic_id": self.topic_id,
             "run": self.run,
-            "starts": {str(one): offset for one, offset in sorted(self.starts.items())},
-            "ends": {str(one): offset for one, offset in sorted(self.ends.items())},
+            "starts": _by_text(self.starts),
+            "ends": _by_text(self.ends),
             "of": self.of,
             "writer": self.writer,
         }
+        if self.began:
+            kept["began"] = _by_text(self.began)
+        if self.gaps:
+            kept["gaps"] = [gap._asdict() for gap in self.gaps]
+        if self.epochs:
+            kept["epochs"] = _by_text(self.epochs)
         return json.dumps(kept, separators=(",", ":"))
 
     def check(self, topic: str, cluster_id: str, topic_id: str | None, path: str) -> None:
@@ -96,11 +141,14 @@ def parsed(text: str | None) -> Progress | None:
             topic=kept["topic"],
             cluster_id=kept["cluster_id"],
             run=kept["run"],
-            starts={int(one): offset for one, offset in kept["starts"].items()},
-            ends={int(one): offset for one, offset in kept["ends"].items()},
+            starts=_by_number(kept["starts"]),
+            ends=_by_number(kept["ends"]),
             of=kept["of"],
             writer=kept["writer"],
             topic_id=kept.get("topic_id"),
+            began=_by_number(kept.get("began", {})),
+            gaps=tuple(Gap(**gap) for gap in kept.get("gaps", ())),
+            epochs=_by_number(kept.get("epochs", {})),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -109,23 +157,47 @@ def parsed(text: str | None) -> Progress | None:
 def farthest(known: Progress, last_offsets: Mapping[int, int], run: int) -> Progress:
     """What a table holds whose newest commits are forgotten: what is `known` of an older one, and
     the greatest offset of each partition among its rows, which no commit leaves a gap below."""
-    ends = dict(known.ends)
+    ends, epochs = dict(known.ends), dict(known.epochs)
     for partition, last in last_offsets.items():
-        ends[partition] = max(ends.get(partition, 0), last + 1)
-    return replace(known, run=max(run, known.run), ends=ends)
+        if last >= ends.get(partition, 0):
+            ends[partition] = last + 1
+            epochs.pop(partition, None)  # a later leader may have given the later offset
+    return replace(known, run=max(run, known.run), ends=ends, epochs=epochs)
 
 
 def ranges(commits: Iterable[Progress]) -> tuple[dict[int, tuple[int, int]], list[str]]:
-    """From where to where each partition was loaded, and what lies open between two commits, which
-    come in their order."""
-    found: dict[int, tuple[int, int]] = {}
+    """Return from where to where each partition was loaded, and the offsets between two commits,
+    given in their order, that neither of them has loaded and none names as a gap."""
+    loaded: dict[int, tuple[int, int]] = {}
     holes = []
-    for one in commits:
-        for partition, start in one.starts.items():
-            first, reached = found.get(partition, (start, start))
-            if reached != start:
+    for commit in commits:
+        skipped = {(gap.partition, gap.start): gap.end for gap in commit.gaps}
+        for partition, start in commit.starts.items():
+            first, reached = loaded.get(partition, (start, start))
+            if start not in (reached, skipped.get((partition, reached))):
                 holes.append(
-                    f"run {one.run} begins partition {partition} at {start:,}, not {reached:,}"
+                    f"run {commit.run} begins partition {partition} at {start:,}, not {reached:,}"
                 )
-            found[partition] = (first, one.ends[partition])
-    return found, holes
+            loaded[partition] = (first, commit.ends[partition])
+    return loaded, holes
+
+
+def skipped_in(gaps: Iterable[Gap], loaded: Mapping[int, tuple[int, int]]) -> list[Gap]:
+    """Return the gaps that lie in the loaded ranges."""
+    return [
+        gap
+        for gap in gaps
+        if gap.partition in loaded
+        and loaded[gap.partition][0] <= gap.start
+        and gap.end <= loaded[gap.partition][1]
+    ]
+
+
+def _by_text(offsets: Mapping[int, int]) -> dict[str, int]:
+    """Return a mapping by partition as JSON has it, in the partitions' order."""
+    return {str(partition): offset for partition, offset in sorted(offsets.items())}
+
+
+def _by_number(kept: Mapping[str, int]) -> dict[int, int]:
+    """Return a mapping of JSON by partition."""
+    return {int(partition): offset for partition, offset in kept.items()}

@@ -11,6 +11,7 @@ pytest.importorskip("pyspark")
 from pipeline.auditing import audit_checks
 from pipeline.auditing.expected import Expected
 from pipeline.auditing.records_view import PARTS, Content, PartitionCounts, RecordsView
+from pipeline.tables.progress import Gap
 from pipeline.topics import Offsets
 
 VIEW = RecordsView(
@@ -41,6 +42,18 @@ def test_every_offset_loaded_once() -> None:
     assert not audit_checks.table_is_whole(VIEW, {**ranges, 1: (0, 3)}, []).holds
     assert not audit_checks.table_is_whole(VIEW, {0: (10, 15)}, []).holds
     assert not audit_checks.table_is_whole(VIEW, ranges, ["a hole"]).holds
+
+
+def test_offsets_that_a_commit_names_as_deleted_are_not_lost() -> None:
+    gap = Gap(0, 15, 18, "2026-12-01T12:00:00Z")
+    ranges = {0: (10, 18), 1: (0, 2)}
+    check = audit_checks.table_is_whole(VIEW, ranges, [], skipped=[gap])
+    note = "3 offsets were skipped that the topic had deleted (--skip-lost)"
+    assert (check.holds, check.note) == (True, note) and check.detail.endswith(note)
+    assert not audit_checks.table_is_whole(VIEW, ranges, []).holds
+    another = [gap._replace(partition=1)]
+    assert not audit_checks.table_is_whole(VIEW, ranges, [], skipped=another).holds
+    assert not audit_checks.table_is_whole(VIEW, {**ranges, 0: (10, 15)}, [], skipped=[gap]).holds
 
 
 def test_the_same_records() -> None:

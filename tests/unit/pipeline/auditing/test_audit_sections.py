@@ -10,6 +10,7 @@ pytest.importorskip("pyspark")
 
 from pipeline.auditing import audit_sections
 from pipeline.auditing.records_view import Bucket, PartitionCounts, RecordsView
+from pipeline.tables.progress import Gap
 from pipeline.topics import Offsets
 
 VIEW = RecordsView(
@@ -68,3 +69,18 @@ def test_reasons_in_order() -> None:
     section = audit_sections.of_reasons("dead", {"b": 1_000, "a": 2})
     assert section.title == "topic dead: 1,002 refused records"
     assert section.tables[0].rows == [["a", "2"], ["b", "1,000"]]
+
+
+def test_gaps_and_where_topic_and_table_are_compared() -> None:
+    gap = Gap(0, 15, 18, "2026-12-01T12:00:00Z")
+    line = (
+        "offsets 15 to 17 of t-0 were skipped at 2026-12-01T12:00:00Z: the topic had deleted them "
+        "before they were loaded"
+    )
+    assert audit_sections.of_gaps("t", [gap]) == [line]
+    many = audit_sections.of_gaps("t", [gap] * 25)
+    assert (len(many), many[-1]) == (21, "and 5 more gaps")
+    assert audit_sections.of_starts("t", {}) == []
+    assert audit_sections.of_starts("t", {1: 2000, 0: 7}) == [
+        "compared with the topic where both have records: t-0 from 7, t-1 from 2,000"
+    ]

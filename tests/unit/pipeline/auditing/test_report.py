@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pipeline.auditing.audit_checks import Check
 from pipeline.auditing.report import Plot, Section, Table, columns, html, terminal, verdict
 
@@ -15,6 +17,10 @@ def test_the_verdict() -> None:
     assert verdict([GOOD, GOOD]) == "nothing lost, nothing duplicated: 2 checks hold"
     assert verdict([GOOD]) == "nothing lost, nothing duplicated: 1 check holds"
     assert verdict([]).startswith("nothing was compared")
+    noted = replace(GOOD, note="3 offsets were skipped")
+    assert verdict([GOOD, noted]) == (
+        "nothing else lost, nothing duplicated: 2 checks hold; 3 offsets were skipped"
+    )
     assert verdict([GOOD, BAD]) == "1 of 2 checks do not hold"
 
 

@@ -8,7 +8,16 @@ from dataclasses import replace
 import pytest
 
 from pipeline.errors import PipelineError
-from pipeline.tables.progress import DEAD_LETTERS, Progress, farthest, parsed, ranges
+from pipeline.tables.progress import (
+    DEAD_LETTERS,
+    GAPS_MAX,
+    Gap,
+    Progress,
+    farthest,
+    parsed,
+    ranges,
+    skipped_in,
+)
 
 NOTHING = Progress("t", "id", 0, {}, {}, topic_id="A")
 
@@ -75,3 +84,47 @@ def test_what_lies_open_between_two_commits_is_told() -> None:
     assert ranges([first, second]) == ({0: (5, 12), 1: (0, 3)}, [])
     third = second.following({0: 13}, {0: 14})
     assert ranges([first, second, third])[1] == ["run 3 begins partition 0 at 13, not 12"]
+
+
+GAP = Gap(0, 9, 12, "2026-12-01T12:00:00Z")
+
+
+def test_gaps_beginnings_and_epochs_are_kept() -> None:
+    first = replace(NOTHING, began={0: 5, 1: 0}, ends={0: 5, 1: 0})
+    second = first.following({0: 5, 1: 0}, {0: 9, 1: 4}, epochs={0: 7, 1: 2, 3: 1})
+    third = second.following({0: 12}, {0: 15}, [GAP])
+    for commit in (first, second, third):
+        assert parsed(commit.text()) == commit
+    assert second.epochs == {0: 7, 1: 2}, "of partitions that the commit reads"
+    assert third.epochs == {1: 2}, "the leader that gave the new end is not known"
+    assert (third.began, third.gaps) == ({0: 5, 1: 0}, (GAP,))
+    assert third.following({0: 15}, {0: 16}).gaps == (GAP,)
+    assert json.loads(third.text())["gaps"] == [
+        {"partition": 0, "start": 9, "end": 12, "at": "2026-12-01T12:00:00Z"}
+    ]
+    assert GAP.text("t") == "offsets 9 to 11 of t-0"
+
+
+def test_a_commit_without_them_is_as_it_was_in_older_versions() -> None:
+    assert not {"began", "gaps", "epochs"} & json.loads(NOTHING.text()).keys()
+
+
+def test_only_so_many_gaps_are_kept() -> None:
+    many = [Gap(0, one, one + 1, "") for one in range(GAPS_MAX)]
+    full = NOTHING.following({}, {}, many)
+    assert full.following({}, {}, [GAP]).gaps == (*many[1:], GAP)
+
+
+def test_an_epoch_is_not_that_of_an_end_that_only_the_rows_show() -> None:
+    known = NOTHING.following({0: 0, 1: 0}, {0: 9, 1: 4}, epochs={0: 7, 1: 2})
+    assert farthest(known, {0: 19, 1: 3}, 5).epochs == {1: 2}
+
+
+def test_a_gap_that_a_commit_names_is_no_hole() -> None:
+    first = NOTHING.following({0: 5}, {0: 9})
+    second = first.following({0: 12}, {0: 14}, [GAP])
+    third = second.following({0: 14}, {0: 15})
+    assert ranges([first, second, third]) == ({0: (5, 15)}, [])
+    assert ranges([first, second.following({0: 20}, {0: 21})])[1], "another is one"
+    assert skipped_in(third.gaps, {0: (5, 15)}) == [GAP]
+    assert skipped_in(third.gaps, {0: (10, 15)}) == skipped_in(third.gaps, {1: (0, 9)}) == []
