@@ -20,7 +20,7 @@ from confluent_kafka import (
     TopicPartition,
     Uuid,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
 from pipeline.errors import PipelineError, Unreachable
@@ -266,11 +266,11 @@ class Cluster:
         deadline: float,
         *,
         committed: bool = False,
-    ) -> dict[int, Any]:
+    ) -> dict[int, ListOffsetsResultInfo]:
         """Return the answer to ListOffsets of each partition. Asks again, until `deadline`, for
         those whose leader does not answer."""
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        listed: dict[int, Any] = {}
+        listed: dict[int, ListOffsetsResultInfo] = {}
         while True:
             missing = [one for one in partitions if one not in listed]
             if not missing:
@@ -336,7 +336,7 @@ class Cluster:
             self._refusal = error.str()
 
 
-def _epoch(listed: Any) -> int | None:
+def _epoch(listed: ListOffsetsResultInfo) -> int | None:
     """Return the leader epoch of an answer to ListOffsets; None from a broker that gives none."""
     epoch = listed.leader_epoch
     return epoch if epoch is not None and epoch >= 0 else None
