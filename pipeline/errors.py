@@ -6,6 +6,7 @@ Owns the exception, and how errors of Spark and its connector are told in one li
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 
 class PipelineError(Exception):
@@ -22,14 +23,40 @@ TWO_STREAMS = (
     "--table (one that a lost client left on Spark Connect is ended by --take-over)"
 )
 
-# Words in the errors of Spark and its connector, and what a person does about them.
+_LOST = (
+    "records that the checkpoint or the table still needed are gone from the topic (retention, "
+    "DeleteRecords, or the topic was made anew): begin again with a new --checkpoint or --table"
+)
+_OTHER_PYTHON = (
+    "the executors run another version of Python than this job: set PYSPARK_PYTHON to the same"
+)
+_NO_JAVA = (
+    "Spark's Java process ended at its start; its own lines above say why (usually jars that could "
+    "not be fetched, or --conf spark.driver.memory above this machine's)"
+)
+_NO_FILES = "there are no such files: check the path"
+_NO_ROWS = "no rows are in these files, or they are not in this --format"
+_SESSION_ENDED = (
+    "the server of Spark Connect has ended this session, or was started again: start the job again"
+)
+
+# Conditions of Spark's errors (those below a condition too), and what a person does about them.
+_CONDITIONS = {
+    "CONCURRENT_QUERY": TWO_STREAMS,
+    "CONCURRENT_STREAM_LOG_UPDATE": TWO_STREAMS,
+    "INVALID_HANDLE": _SESSION_ENDED,
+    "JAVA_GATEWAY_EXITED": _NO_JAVA,
+    "KAFKA_DATA_LOSS": _LOST,
+    "PATH_NOT_FOUND": _NO_FILES,
+    "PYTHON_VERSION_MISMATCH": _OTHER_PYTHON,
+    "UNABLE_TO_INFER_SCHEMA": _NO_ROWS,
+}
+
+# The same for errors without a condition, and for those that are the cause of another: words in
+# their texts.
 _KNOWN = (
-    (
-        "Some data may have been lost",
-        "records that the checkpoint or the table still needed are gone from the topic "
-        "(retention, DeleteRecords, or the topic was made anew): begin again with a new "
-        "--checkpoint or --table",
-    ),
+    ("KAFKA_DATA_LOSS", _LOST),
+    ("Some data may have been lost", _LOST),
     (
         "UnknownTopicOrPartition",
         "the topic went away while the job ran: does somebody delete it?",
@@ -48,10 +75,7 @@ _KNOWN = (
         "the executors' Python has no confluent-kafka, with which replay sends and records "
         "are read whose times Spark cannot read: set PYSPARK_PYTHON to one that has it",
     ),
-    (
-        "PYTHON_VERSION_MISMATCH",
-        "the executors run another version of Python than this job: set PYSPARK_PYTHON to the same",
-    ),
+    ("PYTHON_VERSION_MISMATCH", _OTHER_PYTHON),
     (
         "Could not find a 'KafkaClient' entry",
         "Spark's Kafka client has no login: give kafka.sasl.jaas.config with --option or "
@@ -83,19 +107,9 @@ _KNOWN = (
         "No module named 'pyarrow'",
         "the executors' Python has no pyarrow: set PYSPARK_PYTHON to one that has it",
     ),
-    (
-        "JAVA_GATEWAY_EXITED",
-        "Spark's Java process ended at its start; its own lines above say why (usually jars that "
-        "could not be fetched, or --conf spark.driver.memory above this machine's)",
-    ),
-    (
-        "PATH_NOT_FOUND",
-        "there are no such files: check the path",
-    ),
-    (
-        "UNABLE_TO_INFER_SCHEMA",
-        "no rows are in these files, or they are not in this --format",
-    ),
+    ("JAVA_GATEWAY_EXITED", _NO_JAVA),
+    ("PATH_NOT_FOUND", _NO_FILES),
+    ("UNABLE_TO_INFER_SCHEMA", _NO_ROWS),
     (
         "CSV header does not conform",
         "not all of these files have the same columns in their first line: replay them one by one",
@@ -104,11 +118,7 @@ _KNOWN = (
     ("CONCURRENT_STREAM_LOG_UPDATE", TWO_STREAMS),
     ("CONCURRENT_QUERY", TWO_STREAMS),
     ("as another query with same id is already active", TWO_STREAMS),
-    (
-        "INVALID_HANDLE.SESSION",
-        "the server of Spark Connect has ended this session, or was started again: start the job "
-        "again",
-    ),
+    ("INVALID_HANDLE.SESSION", _SESSION_ENDED),
     (
         "StatusCode.UNAVAILABLE",
         "the server of Spark Connect does not answer: check --remote",
@@ -168,6 +178,14 @@ def is_of_spark(error: BaseException) -> bool:
     return type(error).__module__.partition(".")[0] in _OF_SPARK
 
 
+def condition_of(error: BaseException) -> str:
+    """Return the condition of an error of Spark, such as `PATH_NOT_FOUND`; empty if it has none."""
+    ask = getattr(error, "getCondition", None)
+    with suppress(Exception):  # Spark's Java, which knows it, may have ended
+        return str((ask and ask()) or "")
+    return ""
+
+
 def names_outage(error: BaseException) -> bool:
     """Return whether the text of an error of Spark names a broker that did not answer."""
     return _OUTAGES.search(str(error)) is not None
@@ -182,6 +200,10 @@ def told(error: BaseException) -> str:
     own = re.search(r"(?:PipelineError|Unreachable|log_format\.damage\.\w+): (.+)", text)
     if own is not None:
         return own[1].strip()
+    condition = condition_of(error)
+    for known, sentence in _CONDITIONS.items():
+        if condition == known or condition.startswith(f"{known}."):
+            return sentence
     for words, sentence in _KNOWN:
         if words in text:
             return sentence
