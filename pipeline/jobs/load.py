@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OFFSETS",
         help="Read at most about so many offsets in a run. [default: %(default)s]",
     )
+    table.add_offset_arguments(parser)
     columns = argparse.ArgumentParser()
     column_options.add_arguments(columns)
     parser.set_defaults(**vars(columns.parse_args([])), **_FIXED)

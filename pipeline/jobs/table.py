@@ -2,8 +2,9 @@
 
 Once, every N seconds, or for ever: a loop of bounded batches, each from where the table ends. Rows
 and offsets are one transaction of the table (`pipeline.tables`), so no checkpoint and no consumer
-group takes part, and the job may be killed at any moment. Small files are merged on the way. Owns
-the loop and what is said of it.
+group takes part, and the job may be killed at any moment. A job that repeats waits for servers that
+do not answer, and then reads from the table again how far it is. Small files are merged on the way.
+Owns the loop and its lines; `pipeline.filling` decides what a run reads.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,14 +24,27 @@ from pipeline.columns.columns import Columns
 from pipeline.columns.held_names import check_names
 from pipeline.columns.options import columns_of
 from pipeline.columns.plain import Raw
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, Unreachable
+from pipeline.filling.first_offsets import FORMS as FIRST_FORMS
+from pipeline.filling.first_offsets import FirstOffsets, first_offsets
+from pipeline.filling.held_back import HeldBack
+from pipeline.filling.open_transactions import open_transactions
+from pipeline.filling.outages import Outages, outage_of
+from pipeline.filling.run_plan import (
+    RunPlan,
+    led_by_others,
+    next_batch,
+    plan_run,
+    refuse_cut_off,
+)
+from pipeline.filling.target import Target
 from pipeline.options import check_folder, number, place, table_place, topic, whole
 from pipeline.sources import TopicState
 from pipeline.spark.kafka_source import with_any_time
 from pipeline.spark.session import Needs
 from pipeline.spark.waiting import Say, busy, teller
-from pipeline.tables.progress import DEAD_LETTERS, KEY, ROWS, Progress, is_another
-from pipeline.tables.table import FORMATS, Table, open_table, wants
+from pipeline.tables.progress import DEAD_LETTERS, ROWS, is_another
+from pipeline.tables.table import FORMATS, open_table, wants
 from pipeline.topics import Offsets
 
 BATCH_MAX = 1_000_000
@@ -37,8 +52,8 @@ FILE_MIB = 128
 MERGE_ABOVE = 50
 IDLE_S = 1.0
 SAMPLE = 10_000
-_MIB = 1024 * 1024
-_REMEMBERED_EVERY = 20
+_TRIES_OF_LOST = 5
+"""The number of tries of a run whose records the topic deletes while they are read."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,8 +82,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Write records that do not fit the table to this folder. [default: "
         "TABLE-dead-letters]",
     )
+    add_offset_arguments(parser)
     add_loop_arguments(parser)
     column_options.add_arguments(parser)
+
+
+def add_offset_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options for where the table begins, and for offsets that are lost."""
+    parser.add_argument(
+        "--from",
+        dest="first",
+        type=first_offsets,
+        metavar="PLACE",
+        help=f"Begin a new table at this place in each partition: {FIRST_FORMS}. "
+        "[default: earliest]",
+    )
+    parser.add_argument(
+        "--skip-lost",
+        action="store_true",
+        help="Go on if the topic has deleted offsets before they were loaded. The commit names "
+        "them, and audit reports them. [default: end with a line]",
+    )
 
 
 def add_loop_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,12 +156,28 @@ def add_loop_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """What can be known before Spark starts; PipelineError for what is missing."""
+    """What can be known before Spark starts; PipelineError for what is missing. A job that repeats
+    waits here for servers that do not answer."""
     for option, path in (("--table", options.table), ("--dead-letters", options.dead_letters)):
         if path is not None:
             check_folder(option, path)
+    try:
+        _ask_servers(options)
+    except Unreachable as error:
+        if not _repeats(options):
+            raise
+        Outages(teller(options.job)).wait(error, partial(_ask_servers, options))
+
+
+def _ask_servers(options: argparse.Namespace) -> None:
+    """Raise Unreachable if the registry or the cluster does not answer, PipelineError for what the
+    job cannot be run with."""
     column_options.check(options)
     sources.check(options)
+
+
+def _repeats(options: argparse.Namespace) -> bool:
+    return options.every is not None or options.for_ever
 
 
 def needs(options: argparse.Namespace) -> Needs:
@@ -144,12 +194,33 @@ def needs_of(forms: Sequence[str], options: argparse.Namespace) -> Needs:
 
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
     """Fill the table; the exit code."""
-    job = Filling(spark, options, teller(options.job))
+    say = teller(options.job)
+    held_back = HeldBack(
+        options.topic,
+        say,
+        lambda partitions: open_transactions(sources.reading(options), options.topic, partitions),
+        repeats=_repeats(options),
+    )
+    if not _repeats(options):
+        Filling(spark, options, say, held_back).catch_up()
+        return 0
+    outages, ask = Outages(say), partial(_ask_servers, options)
+    job: Filling | None = None
     while True:
         began = time.monotonic()
-        loaded = job.catch_up()
-        if options.every is None and not options.for_ever:
-            return 0
+        try:
+            if job is None:
+                job = Filling(spark, options, say, held_back)
+            loaded = job.catch_up()
+        except Exception as error:
+            outage = outage_of(error, ask)
+            if outage is None:
+                raise
+            outages.wait(outage, ask)
+            # The outage may have come before or after a commit: the table knows.
+            job = None
+            continue
+        outages.worked()
         wanted = options.every if options.every is not None else 0.0 if loaded else IDLE_S
         time.sleep(max(0.0, began + wanted - time.monotonic()))
 
@@ -157,20 +228,43 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
 class Filling:
     """A topic, its table and its dead letters, and how far the one is in the others."""
 
-    def __init__(self, spark: SparkSession, options: argparse.Namespace, say: Say) -> None:
+    def __init__(
+        self, spark: SparkSession, options: argparse.Namespace, say: Say, held_back: HeldBack
+    ) -> None:
         self._spark = spark
         self._options = options
         self._say = say
+        self._held_back = held_back
         self._source = sources.source_of(spark, options)
         self._topic: str = options.topic
+        self._first: FirstOffsets | None = options.first
         path = options.table or place(f"pipeline-data/{options.topic}")
         letters = options.dead_letters or f"{path.rstrip('/')}-dead-letters"
         self._table = Target(open_table(spark, options.to, path), options, ROWS, say)
         self._letters = Target(open_table(spark, options.to, letters), options, DEAD_LETTERS, say)
         self._columns: Columns | None = None
+        self._starts: Mapping[int, int] = {}
+        """From where the present run still has to read, or the last one had."""
+        self._epochs: dict[int, int] = {}
+        """Leaders' epochs in which the log was seen to hold the table's end, since its commit."""
 
     def catch_up(self) -> int:
-        """Up to where the topic ends now; how many offsets that were."""
+        """Load up to where the topic ends now, and return how many offsets that were.
+
+        With `--skip-lost`, offsets that the topic deletes meanwhile are skipped.
+        """
+        for left in reversed(range(_TRIES_OF_LOST)):
+            try:
+                return self._catch_up()
+            except PipelineError:
+                raise
+            except Exception:
+                # Which error Spark has for it depends on where it was: the topic says more.
+                if not left or not self._has_lost():
+                    raise
+        raise AssertionError("the last try raises")
+
+    def _catch_up(self) -> int:
         state = self._source.state()
         if self._columns is None:
             with busy(self._say, f"looking at {self._table.path} and its columns"):
@@ -178,25 +272,71 @@ class Filling:
         else:
             for target in (self._table, self._letters):
                 target.check(self._topic, state)
-        starts, ends = to_read(self._topic, state, self._table.reached.ends)
-        wanted = sum(ends.values()) - sum(starts.values())
-        if wanted == 0:
+        self._check_not_cut_off(state)
+        self._held_back.look(state.offsets)
+        plan = self._plan(state)
+        begins = self._first is not None and not self._table.has_begun
+        # A commit without rows keeps where the table begins, or what it has skipped.
+        kept = set(plan.starts) if begins else {gap.partition for gap in plan.gaps}
+        if plan.offsets == 0 and not kept:
             if not self._options.for_ever:
                 self._say(f"nothing new in {self._topic}")
             return 0
-        self._say(f"{wanted:,} offsets of {self._topic} are new")
-        done = 0
-        while starts != ends:
-            batch = bounded(starts, ends, self._options.batch_max)
-            done += self._load({one: starts[one] for one in batch}, batch, state.topic_id)
-            starts |= batch
-            if done < wanted:
-                self._say(f"{done:,} of {wanted:,}")
+        if plan.offsets:
+            self._say(f"{plan.offsets:,} offsets of {self._topic} are new")
+        starts, gaps, done = dict(plan.starts), plan.gaps, 0
+        self._starts = starts
+        while starts != plan.ends or kept:
+            ends = next_batch(starts, plan.ends, self._options.batch_max)
+            ends |= {one: starts[one] for one in kept if one not in ends}
+            done += self._load(RunPlan({one: starts[one] for one in ends}, ends, gaps), state)
+            starts |= ends
+            kept, gaps = set(), ()
+            if done < plan.offsets:
+                self._say(f"{done:,} of {plan.offsets:,}")
         return done
+
+    def _plan(self, state: TopicState) -> RunPlan:
+        return plan_run(
+            self._topic,
+            state,
+            self._table.reached.ends,
+            skips_lost=self._options.skip_lost,
+            now_s=time.time(),
+        )
+
+    def _has_lost(self) -> bool:
+        """Return whether the topic has deleted offsets that a run was to read, and `--skip-lost`
+        is given."""
+        if not self._options.skip_lost or not self._starts:
+            return False
+        offsets = self._source.state().offsets
+        return any(
+            one in offsets and offsets[one].start > start for one, start in self._starts.items()
+        )
+
+    def _check_not_cut_off(self, state: TopicState) -> None:
+        """Raise PipelineError if the topic has lost records that the table holds, and may have
+        others at their offsets."""
+        reached = self._table.reached
+        positions = led_by_others(state, reached.ends, {**reached.epochs, **self._epochs})
+        if positions:
+            refuse_cut_off(self._topic, reached.ends, self._source.cut_off(positions))
+            for partition in positions:
+                epoch = state.offsets[partition].leader_epoch
+                assert epoch is not None, "it differs from a known one"
+                self._epochs[partition] = epoch
 
     def _open(self, state: TopicState) -> None:
         for one in (self._table, self._letters):
             one.open(self._topic, state)
+        if self._first is not None:
+            # After an outage the table may be there by this job's own run.
+            if self._first.found is None:
+                self._table.refuse_beginning(self._first)
+            first = self._first.find(self._topic, state.offsets, self._source.first_from)
+            if not self._table.has_begun:
+                self._table.begin(first)
         kept = self._table.properties().get(COLUMNS)
         self._columns = with_any_time(
             lambda any_time: columns_of(
@@ -218,24 +358,18 @@ class Filling:
             "a record has a time that Spark's Kafka source cannot read: confluent-kafka reads these"
         )
 
-    def _load(
-        self, starts: Mapping[int, int], ends: Mapping[int, int], topic_id: str | None
-    ) -> int:
-        """One commit of rows, behind one of dead letters if there are any; how many offsets."""
+    def _load(self, batch: RunPlan, state: TopicState) -> int:
+        """Commit the rows of a batch, after its dead letters if there are any; return the number of
+        offsets."""
         return with_any_time(
-            lambda any_time: self._load_by(starts, ends, topic_id, any_time), self._tell_of_time
+            lambda any_time: self._load_by(batch, state, any_time), self._tell_of_time
         )
 
-    def _load_by(
-        self,
-        starts: Mapping[int, int],
-        ends: Mapping[int, int],
-        topic_id: str | None,
-        any_time: bool,
-    ) -> int:
+    def _load_by(self, batch: RunPlan, state: TopicState, any_time: bool) -> int:
         began = time.monotonic()
         assert self._columns is not None, "it is open"
-        count = sum(ends.values()) - sum(starts.values())
+        starts, ends, count = batch.starts, batch.ends, batch.offsets
+        epochs = {one: state.offsets[one].leader_epoch for one in ends}
         records = self._source.batch(starts, ends, any_time)
         checked = self._columns.checked(records)
         refused = 0
@@ -255,23 +389,29 @@ class Filling:
                 if checked.is_cached:
                     new = not_yet(misfits, self._letters.reached.ends, starts)
                     refused = new.count()
-            self._check_not_made_again(topic_id)
+            self._check_not_made_again(state.topic_id)
             with busy(self._say, f"committing rows of {count:,} offsets"):
                 if refused:
                     self._letters.append(new, starts, ends)
-                self._table.append(rows, starts, ends)
+                self._table.append(rows, starts, ends, batch.gaps, known(epochs))
         finally:
             if checked.is_cached:
                 checked.unpersist()
+        self._epochs.clear()
         # What is kept as it is has been read in the commit alone.
-        self._check_not_made_again(topic_id)
+        self._check_not_made_again(state.topic_id)
         bad = f", {refused:,} records into {self._letters.path}" if refused else ""
         self._say(
             f"run {self._table.reached.run}: {count:,} offsets of {len(ends)} partitions into "
-            f"{self._table.path}{bad} in {time.monotonic() - began:.1f} s"
+            f"{self._table.path}{bad}{self._skipped(batch)} in {time.monotonic() - began:.1f} s"
         )
         self._table.look_after()
         return count
+
+    def _skipped(self, batch: RunPlan) -> str:
+        """Return the part of a run's line that names its gaps."""
+        places = ", ".join(gap.text(self._topic) for gap in batch.gaps)
+        return f", without {places}, which were deleted before," if places else ""
 
     def _check_not_made_again(self, topic_id: str | None) -> None:
         """PipelineError where the topic is not the one any more whose offsets were asked for."""
@@ -282,85 +422,6 @@ class Filling:
             )
 
 
-class Target:
-    """One of both tables, and how far it holds the topic."""
-
-    def __init__(self, table: Table, options: argparse.Namespace, of: str, say: Say) -> None:
-        self._options = options
-        self._say = say
-        self._table = table
-        self.path = table.path
-        self.reached = Progress("", "", 0, {}, {}, of)
-        self._there = False
-        self._is_without_id = False
-        self._kept: dict[str, str] = {}
-
-    def open(self, topic: str, state: TopicState) -> None:
-        """PipelineError where it is another topic's, or somebody else's."""
-        found = self._table.progress()
-        if found is None:
-            self.reached = replace(
-                self.reached, topic=topic, cluster_id=state.cluster_id, topic_id=state.topic_id
-            )
-            return
-        found.check(topic, state.cluster_id, state.topic_id, self.path)
-        # An older version wrote it: the next commit has the id.
-        self._is_without_id = found.topic_id is None and state.topic_id is not None
-        self.reached = replace(found, topic_id=found.topic_id or state.topic_id)
-        self._there = True
-
-    def check(self, topic: str, state: TopicState) -> None:
-        """PipelineError where the topic is another one since it was opened."""
-        self.reached.check(topic, state.cluster_id, state.topic_id, self.path)
-
-    def properties(self) -> dict[str, str]:
-        """What is kept with it; nothing where it is not there yet."""
-        return self._table.properties() if self._there else {}
-
-    def keep(self, key: str, text: str) -> None:
-        """With the table, from before its next commit on."""
-        if self._there and self._table.properties().get(key) != text:
-            self._table.remember({key: text})
-        self._kept[key] = text
-
-    def append(self, rows: DataFrame, starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
-        """One commit."""
-        if not self._there:
-            kept = {**self._kept, KEY: self.reached.text()}
-            self._table.create(rows.schema, kept)
-            self._there = True
-        following = self.reached.following(starts, ends)
-        self._table.append(arranged(rows), following)
-        self.reached = following
-
-    def look_after(self) -> None:
-        """What need not be done at each run, by its number: a job of one run does it, too."""
-        options = self._options
-        if self.reached.run % _REMEMBERED_EVERY == 0 or self._is_without_id:
-            self._remember()
-            self._is_without_id = False
-        if options.merge_above and self.reached.run % max(1, options.merge_above // 5) == 0:
-            self._merge(options.file_size * _MIB)
-
-    def _remember(self) -> None:
-        """How far it is, where no aging commit takes it away."""
-        self._table.remember({KEY: self.reached.text()})
-
-    def _merge(self, target_bytes: int) -> None:
-        """Small files, where there are too many of them."""
-        options, before = self._options, self._table.size()
-        if before.size_bytes is None:
-            return
-        if too_many(before.files, before.size_bytes, target_bytes) <= options.merge_above:
-            return
-        with busy(self._say, f"merging {before.files:,} files"):
-            self._table.merge(target_bytes, options.sort_all)
-        self._say(f"merged small files: {before.files:,} before, {self._table.size().files:,} now")
-        if options.keep_days is not None:
-            self._remember()
-            self._table.forget(options.keep_days)
-
-
 def not_yet(misfits: DataFrame, reached: Mapping[int, int], starts: Mapping[int, int]) -> DataFrame:
     """Without those that were committed by a run that died before it came to the rows."""
     for partition, end in reached.items():
@@ -369,51 +430,6 @@ def not_yet(misfits: DataFrame, reached: Mapping[int, int], starts: Mapping[int,
     return misfits
 
 
-def arranged(rows: DataFrame) -> DataFrame:
-    """In as few files as their size asks for, each sorted by time."""
-    return rows.hint("rebalance").sortWithinPartitions("timestamp", "partition", "offset")
-
-
-def to_read(
-    topic: str, state: TopicState, reached: Mapping[int, int]
-) -> tuple[dict[int, int], dict[int, int]]:
-    """From where to where, by partition. PipelineError where records or partitions are gone: of a
-    cluster without topic ids that alone shows a new topic under the old name. A partition that is
-    new is read from its start."""
-    starts, ends = {}, {}
-    gone = ", ".join(str(one) for one in sorted(reached) if one not in state.offsets)
-    if gone and state.has_all_partitions:
-        raise PipelineError(
-            f"the table holds partitions of {topic} that the topic has not ({gone}): it was "
-            "deleted and made again; name another --table to begin again"
-        )
-    for partition, there in state.offsets.items():
-        start = reached.get(partition, there.start)
-        if start < there.start:
-            raise PipelineError(
-                f"offsets {start} to {there.start - 1} of {topic}-{partition} were deleted before "
-                "they were loaded: load into another --table to begin where the topic begins now"
-            )
-        if start > there.end:
-            raise PipelineError(
-                f"the table holds {topic}-{partition} up to offset {start}, the topic ends at "
-                f"{there.end}: it was deleted and made again, or has lost its newest records; name "
-                "another --table to begin again"
-            )
-        starts[partition], ends[partition] = start, there.end
-    return starts, ends
-
-
-def bounded(starts: Mapping[int, int], ends: Mapping[int, int], batch_max: int) -> dict[int, int]:
-    """Where the next batch of about `batch_max` offsets ends: a share of each partition that has
-    some, so that all of them come to their end together."""
-    left = {one: end - starts[one] for one, end in ends.items() if end > starts[one]}
-    total = sum(left.values())
-    if total <= batch_max:
-        return {one: ends[one] for one in left}
-    return {one: starts[one] + max(1, count * batch_max // total) for one, count in left.items()}
-
-
-def too_many(files: int, size_bytes: int, target_bytes: int) -> int:
-    """How many files more there are than files of the wanted size would be."""
-    return files - -(-size_bytes // target_bytes)
+def known(epochs: Mapping[int, int | None]) -> dict[int, int]:
+    """Return the epochs without those that no broker has given."""
+    return {partition: epoch for partition, epoch in epochs.items() if epoch is not None}

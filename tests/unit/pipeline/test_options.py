@@ -19,6 +19,7 @@ from pipeline import command, options, topics
 from pipeline.errors import PipelineError
 from pipeline.spark import java, session
 
+FROM = ("", "soon", "0:1,0:2", "0:1,", "0:-1", "-5", "5", "@", "@5w", "2026-13-01", "@2026-02-30")
 WHOLE = ("0", "-1", "1.5", "many", "")
 NUMBER = ("-1", "nan", "inf", "fast", "")
 SHARE = ("-0.1", "1.1", "half", "")
@@ -79,6 +80,7 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         "--topic": TOPIC,
         "--table": ("", "FILE"),
         "--batch-max": WHOLE,
+        "--from": FROM,
         "--from-folder": ("", *NOT_THERE),
     },
     "table": {
@@ -95,6 +97,7 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         "--new-fields": ("banana", "add"),
         "--registry": ("localhost:8081", ""),
         "--subject": ("s", ""),
+        "--from": FROM,
         "--from-folder": ("", *NOT_THERE),
     },
     "replay": {

@@ -1,152 +1,296 @@
-"""From where to where a table reads its topic, in which batches, and when files are merged."""
+"""How the job `table` reads its topic, repeats, and goes on after an outage."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark")
 
+from pyspark.errors import PySparkException
+
 from pipeline import sources
 from pipeline.command import parser_for
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, Unreachable
+from pipeline.filling.run_plan import RunPlan
 from pipeline.jobs import table
-from pipeline.jobs.table import bounded, to_read, too_many
+from pipeline.jobs.table import known
 from pipeline.sources import TopicState
-from pipeline.tables.progress import KEY, Progress, parsed
-from pipeline.tables.table import Size
-from pipeline.topics import Offsets
+from pipeline.tables.progress import Progress
+from pipeline.topics import Offsets, Position
 
-STATE = TopicState("id", "A", {})
-
-
-def state(offsets: dict[int, Offsets], has_all: bool = True) -> TopicState:
-    return replace(STATE, offsets=offsets, has_all_partitions=has_all)
+AWAY = Unreachable("no broker answers at kafka:9092")
 
 
-def test_it_goes_on_where_the_table_ends_and_begins_new_partitions() -> None:
-    there = state({0: Offsets(0, 10), 1: Offsets(5, 8)})
-    assert to_read("t", there, {}) == ({0: 0, 1: 5}, {0: 10, 1: 8})
-    assert to_read("t", there, {0: 7}) == ({0: 7, 1: 5}, {0: 10, 1: 8})
+class Ended(BaseException):
+    """The end of a loop that has none."""
 
 
-def test_records_that_are_gone_are_named() -> None:
-    with pytest.raises(PipelineError, match="offsets 3 to 4 of t-0 were deleted before"):
-        to_read("t", state({0: Offsets(5, 9)}), {0: 3})
-
-
-def test_a_topic_that_was_made_again_is_noticed_without_an_id() -> None:
-    with pytest.raises(PipelineError, match="up to offset 12, the topic ends at 9: it was deleted"):
-        to_read("t", state({0: Offsets(0, 9)}), {0: 12})
-    fewer = {0: Offsets(0, 40)}
-    with pytest.raises(
-        PipelineError, match=r"of t that the topic has not \(1, 2\): it was deleted"
-    ):
-        to_read("t", state(fewer), {0: 30, 2: 30, 1: 30})
-    of_a_folder = to_read("t", state(fewer, has_all=False), {0: 30, 1: 30})
-    assert of_a_folder == ({0: 30}, {0: 40}), "which may hold one partition alone"
-
-
-def test_a_batch_takes_its_share_of_each_partition() -> None:
-    starts, ends = {0: 0, 1: 50, 2: 7}, {0: 300, 1: 150, 2: 7}
-    assert bounded(starts, ends, 400) == {0: 300, 1: 150}, "nothing is new in partition 2"
-    assert bounded(starts, ends, 40) == {0: 30, 1: 60}
-    batches = 0
-    while starts != ends:
-        starts |= bounded(starts, ends, 1)
-        batches += 1
-        assert batches <= 300
-    assert batches == 300, "one offset of each at least"
-
-
-def test_files_are_too_many_beside_those_of_the_wanted_size() -> None:
-    assert too_many(files=60, size_bytes=1_000, target_bytes=500) == 58
-    assert too_many(files=2, size_bytes=1_001, target_bytes=500) == -1
-
-
-class Remembered:
-    """A table that keeps what it was asked; each append adds a file of ten bytes."""
-
-    path = "/t"
-
-    def __init__(self, files: int = 0) -> None:
-        self.files = files
-        self.asked: list[Any] = []
-        self.committed: Progress | None = None
-
-    def properties(self) -> dict[str, str]:
-        return {}
-
-    def progress(self) -> Progress | None:
-        return self.committed
-
-    def size(self) -> Size:
-        return Size(self.files, self.files * 10)
-
-    def __getattr__(self, name: str) -> Any:
-        def call(*given: Any) -> None:
-            self.asked.append((name, *given))
-
-        return call
-
-
-def test_a_table_is_looked_after_at_some_runs_alone() -> None:
-    options = parser_for("table").parse_args(
-        ["table", "--topic", "t", "--merge-above", "50", "--keep-days", "3", "--file-size", "1"]
-    )
-    there: Any = Remembered(files=52)
-    said: list[str] = []
-    target = table.Target(there, options, "table", said.append)
-    target.open("t", STATE)
-    for run in range(1, 10):
-        target.reached = replace(target.reached, run=run)
-        target.look_after()
-    assert there.asked == [] and said == []
-    target.reached = replace(target.reached, run=10)
-    target.look_after()
-    assert [one[0] for one in there.asked] == ["merge", "remember", "forget"]
-    assert there.asked[0] == ("merge", 1024 * 1024, False) and there.asked[2] == ("forget", 3)
-    assert said == ["merged small files: 52 before, 52 now"]
-    there.files, there.asked = 50, []
-    target.reached = replace(target.reached, run=20)
-    target.look_after()
-    assert [one[0] for one in there.asked] == ["remember"], "49 too many are not yet too many"
-
-
-def test_a_table_of_an_older_version_takes_the_id_at_its_next_commit() -> None:
-    options = parser_for("table").parse_args(["table", "--topic", "t"])
-    there: Any = Remembered()
-    there.committed = Progress("t", "id", 3, {}, {0: 9})
-    target = table.Target(there, options, "table", print)
-    target.open("t", replace(STATE, topic_id=None))
-    assert target.reached.topic_id is None, "the brokers give none"
-    target.open("t", STATE)
-    assert target.reached.following({0: 9}, {0: 10}).topic_id == "A"
-    target.look_after()
-    target.look_after()
-    ((name, kept),) = there.asked
-    assert name == "remember", "once, for when the commits are forgotten"
-    remembered = parsed(kept[KEY])
-    assert remembered is not None and remembered.topic_id == "A"
-    with pytest.raises(PipelineError, match="its id was A, it is B now"):
-        target.check("t", replace(STATE, topic_id="B"))
-    there.committed = target.reached
-    target.open("t", replace(STATE, topic_id=None))
-    assert target.reached.topic_id == "A", "a folder without partition.metadata takes it from none"
-
-
-def test_what_is_kept_is_written_once_and_before_the_first_commit() -> None:
-    options = parser_for("table").parse_args(["table", "--topic", "t"])
-    there: Any = Remembered()
-    target = table.Target(there, options, "table", print)
-    target.open("t", STATE)
-    target.keep("ottla.columns", "{}")
-    assert there.asked == [], "there is no table yet"
-    assert target.properties() == {}
+def options_of(*words: str) -> Any:
+    return parser_for("table").parse_args(["table", "--topic", "t", *words])
 
 
 def test_it_reads_what_transactions_committed() -> None:
-    options = parser_for("table").parse_args(["table", "--topic", "t"])
-    assert sources.reading(options).options["kafka.isolation.level"] == "read_committed"
+    assert sources.reading(options_of()).options["kafka.isolation.level"] == "read_committed"
+
+
+class Turns:
+    """Jobs whose runs end as `turns` says: with a number of offsets, or an error."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *turns: Any) -> None:
+        self.turns = list(turns)
+        self.opened = 0
+        self.answers: list[Exception | None] = []
+        """What asking the servers raises, at each question; nothing after the last."""
+        monkeypatch.setattr(table, "Filling", self._open)
+        monkeypatch.setattr(table, "_ask_servers", self._ask)
+        monkeypatch.setattr(table, "IDLE_S", 0)
+        monkeypatch.setattr("pipeline.filling.outages.PAUSE_S", 0)
+
+    def _open(self, *_: Any) -> Any:
+        self.opened += 1
+        return SimpleNamespace(catch_up=self._catch_up)
+
+    def _catch_up(self) -> int:
+        turn = self.turns.pop(0) if self.turns else Ended()
+        if isinstance(turn, BaseException):
+            raise turn
+        assert isinstance(turn, int)
+        return turn
+
+    def _ask(self, _: Any) -> None:
+        answer = self.answers.pop(0) if self.answers else None
+        if answer is not None:
+            raise answer
+
+    def run(self, *words: str) -> int:
+        spark: Any = None
+        return table.run(spark, options_of(*words))
+
+
+@pytest.mark.parametrize("repeats", [("--for-ever",), ("--every", "0.001")])
+def test_a_job_that_repeats_waits_for_a_broker_and_opens_its_table_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], repeats: tuple[str, ...]
+) -> None:
+    job = Turns(monkeypatch, 5, AWAY, 3)
+    job.answers = [AWAY, AWAY]
+    with pytest.raises(Ended):
+        job.run(*repeats)
+    assert job.opened == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "table: waiting: no broker answers at kafka:9092",
+        "table: answered after 0 s: going on",
+    ]
+
+
+def test_a_job_of_one_run_ends_with_the_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Unreachable, match="no broker answers"):
+        Turns(monkeypatch, AWAY).run()
+
+
+def test_another_error_ends_a_job_that_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PipelineError, match="made again"):
+        Turns(monkeypatch, PipelineError("topic t was made again")).run("--for-ever")
+    with pytest.raises(PySparkException, match="a disk is full"):
+        Turns(monkeypatch, PySparkException("a disk is full")).run("--for-ever")
+    with pytest.raises(ZeroDivisionError):
+        Turns(monkeypatch, ZeroDivisionError()).run("--for-ever")
+    gone = Turns(monkeypatch, AWAY)
+    gone.answers = [AWAY, PipelineError("there is no topic t")]
+    with pytest.raises(PipelineError, match="there is no topic t"):
+        gone.run("--for-ever")
+
+
+def test_an_error_of_spark_is_an_outage_if_no_broker_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Turns(monkeypatch, PySparkException("Job aborted"), 1)
+    job.answers = [AWAY]
+    with pytest.raises(Ended):
+        job.run("--for-ever")
+    late = "org.apache.kafka.common.errors.TimeoutException: Timeout of 60000ms expired"
+    with pytest.raises(Ended):
+        Turns(monkeypatch, PySparkException(late), 1).run("--for-ever")
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "table: waiting: no broker answers at kafka:9092"
+    assert said[2].startswith("table: waiting: the broker stopped answering")
+
+
+def test_servers_are_waited_for_before_spark_starts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Turns(monkeypatch)
+    job.answers = [AWAY, AWAY]
+    table.check(options_of("--for-ever"))
+    assert len(capsys.readouterr().err.splitlines()) == 2
+    job.answers = [AWAY]
+    with pytest.raises(Unreachable):
+        table.check(options_of())
+
+
+def test_epochs_that_no_broker_gave_are_not_kept() -> None:
+    assert known({0: 4, 1: None}) == {0: 4}
+
+
+class Kept:
+    """A table whose commits are kept here."""
+
+    path = "/t"
+
+    def __init__(self, *_: Any) -> None:
+        self.commits: list[Progress] = []
+
+    def progress(self) -> Progress | None:
+        return self.commits[-1] if self.commits else None
+
+    def append(self, _: Any, progress: Progress) -> None:
+        self.commits.append(progress)
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: {}
+
+
+class Log:
+    """A topic of one partition, whose offsets and leaders a test changes."""
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start, self.end, self.epoch = start, end, 1
+        self.cut: list[int] = []
+        self.validated: list[Any] = []
+
+    def state(self) -> TopicState:
+        return TopicState("c", "A", {0: Offsets(self.start, self.end, None, self.epoch)})
+
+    def cut_off(self, positions: Any) -> list[int]:
+        self.validated.append(positions)
+        return self.cut
+
+
+class Loading(table.Filling):
+    """The job without its rows: what a commit would have is the batch."""
+
+    before_batch: Any = None
+
+    def _open(self, state: TopicState) -> None:
+        self._columns: Any = "columns"
+        for target in (self._table, self._letters):
+            target.open(self._topic, state)
+        if self._first is not None and not self._table.has_begun:
+            self._table.begin(self._first.find(self._topic, state.offsets, lambda _: {}))
+
+    def _load(self, batch: RunPlan, state: TopicState) -> int:
+        if self.before_batch is not None:
+            self.before_batch()
+        epochs = known({one: state.offsets[one].leader_epoch for one in batch.ends})
+        rows: Any = SimpleNamespace(schema=None)
+        self._table.append(rows, batch.starts, batch.ends, batch.gaps, epochs)
+        self._epochs.clear()
+        return batch.offsets
+
+
+@pytest.fixture
+def loading(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that makes a job of options, with its log and its table."""
+
+    def make(log: Log, *words: str) -> tuple[Loading, Kept, list[str]]:
+        tables: list[Kept] = []
+
+        def open_table(*_: Any) -> Kept:
+            tables.append(Kept())
+            return tables[-1]
+
+        monkeypatch.setattr(table, "open_table", open_table)
+        monkeypatch.setattr(table.sources, "source_of", lambda *_: log)
+        monkeypatch.setattr("pipeline.filling.target.arranged", lambda rows: rows)
+        said: list[str] = []
+        spark: Any = None
+        held: Any = SimpleNamespace(look=lambda _: None)
+        return Loading(spark, options_of(*words), said.append, held), tables[0], said
+
+    return make
+
+
+def test_a_gap_is_committed_once_also_without_a_record_behind_it(loading: Any) -> None:
+    log = Log(0, 10)
+    job, kept, said = loading(log, "--skip-lost")
+    assert job.catch_up() == 10
+    log.start = log.end = 15
+    assert job.catch_up() == 0 and job.catch_up() == 0
+    log.end = 16
+    assert job.catch_up() == 1
+    assert [(one.starts, one.ends, len(one.gaps)) for one in kept.commits] == [
+        ({0: 0}, {0: 10}, 0),
+        ({0: 15}, {0: 15}, 1),
+        ({0: 15}, {0: 16}, 1),
+    ]
+    assert said == [
+        "10 offsets of t are new",
+        "nothing new in t",
+        "1 offsets of t are new",
+    ]
+
+
+def test_offsets_that_are_deleted_while_a_run_reads_them_are_skipped(loading: Any) -> None:
+    log = Log(0, 30)
+
+    def delete() -> None:
+        if log.start < 20 and job._table.reached.run == 1:
+            log.start = 20
+            raise PySparkException("whatever Spark says")
+
+    for words in ((), ("--skip-lost",)):
+        log.start = 0
+        job, kept, _ = loading(log, "--batch-max", "10", *words)
+        job.before_batch = delete
+        if not words:
+            with pytest.raises(PySparkException):
+                job.catch_up()
+        else:
+            job.catch_up()
+            assert [one.ends for one in kept.commits] == [{0: 10}, {0: 30}]
+            (gap,) = kept.commits[-1].gaps
+            assert (gap.start, gap.end) == (10, 20)
+
+
+def test_an_error_that_is_not_of_deleted_offsets_stays_one(loading: Any) -> None:
+    def fail() -> None:
+        raise PySparkException("a disk is full")
+
+    job, kept, _ = loading(Log(0, 30), "--skip-lost")
+    job.before_batch = fail
+    with pytest.raises(PySparkException, match="a disk is full"):
+        job.catch_up()
+    assert kept.commits == []
+
+
+def test_a_new_table_keeps_where_it_begins_though_nothing_is_there_yet(loading: Any) -> None:
+    log = Log(3, 10)
+    job, kept, said = loading(log, "--from", "latest")
+    assert job.catch_up() == 0 and job.catch_up() == 0
+    log.end = 12
+    assert job.catch_up() == 2
+    assert [(one.began, one.ends) for one in kept.commits] == [
+        ({0: 10}, {0: 10}),
+        ({0: 10}, {0: 12}),
+    ]
+
+
+def test_another_leader_is_asked_once_whether_the_log_was_cut_off(loading: Any) -> None:
+    log = Log(0, 10)
+    job, kept, _ = loading(log)
+    job.catch_up()
+    job.catch_up()
+    assert log.validated == [], "of the same leader nothing is asked"
+    log.epoch = 2
+    job.catch_up()
+    job.catch_up()
+    assert log.validated == [{0: Position(10, 1)}]
+    log.epoch, log.cut = 3, [0]
+    with pytest.raises(
+        PipelineError, match=r"lost its newest records .* t-0 \(loaded to offset 10"
+    ):
+        job.catch_up()
+    assert log.validated[1:] == [{0: Position(10, 2)}]
+    assert len(kept.commits) == 1 and kept.commits[0].epochs == {0: 1}

@@ -1,0 +1,96 @@
+"""What a job says of records that wait for an open transaction.
+
+Owns how often: a transaction of a moment is not worth a line in a job that repeats.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from pipeline.filling.open_transactions import OpenTransaction
+from pipeline.filling.outages import duration
+from pipeline.spark.waiting import Say
+from pipeline.topics import Offsets
+
+HELD_S = 30.0
+"""A job that repeats says nothing of a transaction that holds it back for less."""
+SAID_EVERY_S = 600.0
+
+
+class HeldBack:
+    """The partitions of a topic whose last stable offset stands still."""
+
+    def __init__(
+        self,
+        topic: str,
+        say: Say,
+        ask: Callable[[Sequence[int]], Mapping[int, OpenTransaction]],
+        *,
+        repeats: bool,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`ask`: names the transactions of partitions. `repeats`: whether the job looks again;
+        otherwise it says at once what holds it back. `now`: in seconds."""
+        self._topic = topic
+        self._say = say
+        self._ask = ask
+        self._repeats = repeats
+        self._now = now
+        self._since: dict[int, tuple[int, float]] = {}
+        """The last stable offset of each partition with a later record, and since when."""
+        self._said: dict[int, tuple[int, float]] = {}
+        """The last stable offset that the last line was about, and when it was said."""
+
+    def look(self, offsets: Mapping[int, Offsets]) -> None:
+        """Say in one line what holds the table back, if anything is worth saying."""
+        now = self._now()
+        self._since = {
+            partition: self._since[partition]
+            if self._since.get(partition, (-1, 0.0))[0] == there.end
+            else (there.end, now)
+            for partition, there in offsets.items()
+            if there.high_watermark is not None and there.end < there.high_watermark
+        }
+        held = [one for one, (end, since) in self._since.items() if self._is_due(one, end, since)]
+        if not held:
+            return
+        self._said |= {one: (self._since[one][0], now) for one in self._since}
+        self._say(self._line(offsets, sorted(self._since), self._ask(sorted(self._since))))
+
+    def _is_due(self, partition: int, end: int, since: float) -> bool:
+        """Return whether a partition that stands at `end` since `since` is worth a line now."""
+        now = self._now()
+        if self._repeats and now - since < HELD_S:
+            return False
+        last_end, said = self._said.get(partition, (-1, 0.0))
+        return last_end != end or now - said >= SAID_EVERY_S
+
+    def _line(
+        self,
+        offsets: Mapping[int, Offsets],
+        held: Sequence[int],
+        named: Mapping[int, OpenTransaction],
+    ) -> str:
+        """Return the line about the transaction that is open longest."""
+        oldest = max(named.values(), key=lambda one: one.open_s, default=None)
+        partition = held[0] if oldest is None else oldest.partition
+        there = offsets[partition]
+        place = f"{self._topic}-{partition}"
+        if oldest is None:
+            what = "a transaction is open there"
+        elif oldest.transactional_id is None:
+            what = (
+                f"a transaction of producer {oldest.producer_id} is open there, its last record is "
+                f"{duration(oldest.open_s)} old"
+            )
+        else:
+            what = (
+                f"transaction {oldest.transactional_id} of producer {oldest.producer_id} is open "
+                f"for {duration(oldest.open_s)}"
+            )
+        more = len(held) - 1
+        others = "" if not more else f"; {more} more partition{'s wait' if more > 1 else ' waits'}"
+        return (
+            f"{place} is read up to offset {there.end}, not {there.high_watermark}: {what}{others}"
+        )

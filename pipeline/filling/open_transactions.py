@@ -1,0 +1,92 @@
+"""The open transactions that hold a table back: their names, as the brokers tell them.
+
+confluent-kafka has no such request, so Ottla's own client asks (DescribeProducers,
+ListTransactions, DescribeTransactions; KIP-664). Where that client is not installed, or may not
+ask, the transaction has no name. Changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pipeline.spark.connection import KAFKA, Connection
+
+_TIMEOUT_S = 10.0
+_OF_SECURITY = ("sasl.", "security.", "ssl.")
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """The transaction that has been open longest in a partition."""
+
+    partition: int
+    producer_id: int
+    transactional_id: str | None
+    """None if no coordinator knows the transaction, or if this login may not see it."""
+    open_s: float
+    """The seconds since its begin; without `transactional_id`, since its last batch."""
+
+
+def open_transactions(
+    connection: Connection, topic: str, partitions: Sequence[int]
+) -> dict[int, OpenTransaction]:
+    """Ask the brokers for the transactions that hold these partitions back, and return them by
+    partition; those that cannot be asked for are left out."""
+    try:
+        from broker.config.start_error import StartError
+        from client.cluster import ClusterClient
+        from client.refusals import Refused
+        from client.transactions.waiting import waiting_in
+    except ImportError:  # the job runs without the rest of Ottla, from `--py-files pipeline.zip`
+        return {}
+    try:
+        with (
+            _properties(connection.options) as file,
+            ClusterClient(connection.servers, file, _TIMEOUT_S) as cluster,
+        ):
+            topics = cluster.topics([topic])
+            waiting = waiting_in(cluster, topics, [(topic, one) for one in partitions]).partitions
+    except (StartError, Refused, OSError):
+        return {}
+    now_ms = time.time() * 1000
+    found = {}
+    for at in waiting:
+        if at.producer is not None:
+            known, partition = at.transaction, at.partition[1]
+            started_ms = None if known is None else known.started_ms
+            since_ms = at.producer.last_timestamp_ms if started_ms is None else started_ms
+            found[partition] = OpenTransaction(
+                partition,
+                at.producer.producer_id,
+                None if known is None else known.transactional_id,
+                max(0.0, (now_ms - since_ms) / 1000),
+            )
+    return found
+
+
+@contextmanager
+def _properties(options: Mapping[str, str]) -> Iterator[str | None]:
+    """Write the settings of TLS and logins to a file that only this user can read, for as long as
+    the block lasts. None if there are none."""
+    given = {
+        key.removeprefix(KAFKA): text
+        for key, text in options.items()
+        if key.startswith(tuple(KAFKA + prefix for prefix in _OF_SECURITY))
+    }
+    if not given:
+        yield None
+        return
+    file, path = tempfile.mkstemp(prefix="ottla-client-", suffix=".properties")
+    try:
+        with open(file, "w", encoding="utf-8") as opened:
+            for key, text in given.items():
+                opened.write(f"{key}={text.translate(_ESCAPES)}\n")
+        yield path
+    finally:
+        os.unlink(path)

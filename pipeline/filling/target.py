@@ -1,0 +1,135 @@
+"""One of the tables that the job `table` fills, rows or dead letters, and how far it holds a topic.
+
+Owns what is done with a table beside its commits: properties, merges, versions that are forgotten.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+
+from pipeline.filling.first_offsets import FirstOffsets
+from pipeline.sources import TopicState
+from pipeline.spark.waiting import Say, busy
+from pipeline.tables.progress import KEY, Gap, Progress
+from pipeline.tables.table import Table
+
+_MIB = 1024 * 1024
+_REMEMBERED_EVERY = 20
+
+
+class Target:
+    """A table, and how far it holds the topic."""
+
+    def __init__(self, table: Table, options: argparse.Namespace, of: str, say: Say) -> None:
+        self._options = options
+        self._say = say
+        self._table = table
+        self.path = table.path
+        self.reached = Progress("", "", 0, {}, {}, of)
+        self._there = False
+        self._is_without_id = False
+        self._has_new_gaps = False
+        self._kept: dict[str, str] = {}
+
+    def open(self, topic: str, state: TopicState) -> None:
+        """Read how far the table is. Raises PipelineError for a table of another topic, or one that
+        this job did not make."""
+        found = self._table.progress()
+        if found is None:
+            self.reached = replace(
+                self.reached, topic=topic, cluster_id=state.cluster_id, topic_id=state.topic_id
+            )
+            return
+        found.check(topic, state.cluster_id, state.topic_id, self.path)
+        # An older version wrote it: the next commit has the id.
+        self._is_without_id = found.topic_id is None and state.topic_id is not None
+        self.reached = replace(found, topic_id=found.topic_id or state.topic_id)
+        self._there = True
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a run was committed."""
+        return self.reached.run > 0
+
+    def begin(self, offsets: Mapping[int, int]) -> None:
+        """Let a table without a commit begin at these offsets."""
+        self.reached = replace(self.reached, began=dict(offsets), ends=dict(offsets))
+
+    def refuse_beginning(self, first: FirstOffsets) -> None:
+        """Raise PipelineError for `--from` if the table has begun."""
+        if self.has_begun:
+            first.refuse_table(self.path, self.reached)
+
+    def check(self, topic: str, state: TopicState) -> None:
+        """PipelineError where the topic is another one since it was opened."""
+        self.reached.check(topic, state.cluster_id, state.topic_id, self.path)
+
+    def properties(self) -> dict[str, str]:
+        """What is kept with it; nothing where it is not there yet."""
+        return self._table.properties() if self._there else {}
+
+    def keep(self, key: str, text: str) -> None:
+        """With the table, from before its next commit on."""
+        if self._there and self._table.properties().get(key) != text:
+            self._table.remember({key: text})
+        self._kept[key] = text
+
+    def append(
+        self,
+        rows: DataFrame,
+        starts: Mapping[int, int],
+        ends: Mapping[int, int],
+        gaps: Sequence[Gap] = (),
+        epochs: Mapping[int, int] | None = None,
+    ) -> None:
+        """Commit rows; the other arguments are those of `Progress.following`."""
+        if not self._there:
+            kept = {**self._kept, KEY: self.reached.text()}
+            self._table.create(rows.schema, kept)
+            self._there = True
+        following = self.reached.following(starts, ends, gaps, epochs)
+        self._table.append(arranged(rows), following)
+        self.reached = following
+        self._has_new_gaps |= bool(gaps)
+
+    def look_after(self) -> None:
+        """What need not be done at each run, by its number: a job of one run does it, too."""
+        options = self._options
+        is_due = self.reached.run % _REMEMBERED_EVERY == 0
+        if is_due or self._is_without_id or self._has_new_gaps:
+            self._remember()
+            self._is_without_id = self._has_new_gaps = False
+        if options.merge_above and self.reached.run % max(1, options.merge_above // 5) == 0:
+            self._merge(options.file_size * _MIB)
+
+    def _remember(self) -> None:
+        """How far it is, where no aging commit takes it away."""
+        self._table.remember({KEY: self.reached.text()})
+
+    def _merge(self, target_bytes: int) -> None:
+        """Small files, where there are too many of them."""
+        options, before = self._options, self._table.size()
+        if before.size_bytes is None:
+            return
+        if too_many(before.files, before.size_bytes, target_bytes) <= options.merge_above:
+            return
+        with busy(self._say, f"merging {before.files:,} files"):
+            self._table.merge(target_bytes, options.sort_all)
+        self._say(f"merged small files: {before.files:,} before, {self._table.size().files:,} now")
+        if options.keep_days is not None:
+            self._remember()
+            self._table.forget(options.keep_days)
+
+
+def arranged(rows: DataFrame) -> DataFrame:
+    """In as few files as their size asks for, each sorted by time."""
+    return rows.hint("rebalance").sortWithinPartitions("timestamp", "partition", "offset")
+
+
+def too_many(files: int, size_bytes: int, target_bytes: int) -> int:
+    """How many files more there are than files of the wanted size would be."""
+    return files - -(-size_bytes // target_bytes)
