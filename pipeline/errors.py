@@ -25,7 +25,8 @@ TWO_STREAMS = (
 
 _LOST = (
     "records that the checkpoint or the table still needed are gone from the topic (retention, "
-    "DeleteRecords, or the topic was made anew): begin again with a new --checkpoint or --table"
+    "DeleteRecords, or the topic was made anew): go on behind them with --skip-lost (table, load), "
+    "or begin again with a new --checkpoint or --table"
 )
 _OTHER_PYTHON = (
     "the executors run another version of Python than this job: set PYSPARK_PYTHON to the same"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,12 +15,14 @@ from pyspark.errors import PySparkException
 from pipeline import sources
 from pipeline.command import parser_for
 from pipeline.errors import PipelineError, Unreachable
+from pipeline.filling.outages import Outages
 from pipeline.filling.run_plan import RunPlan
 from pipeline.jobs import table
 from pipeline.jobs.table import known
 from pipeline.sources import TopicState
 from pipeline.tables.progress import Progress
 from pipeline.topics import Offsets, Position
+from tests.unit.pipeline.columns.avro.fake_registry import fake_registry, record
 
 AWAY = Unreachable("no broker answers at kafka:9092")
 
@@ -128,6 +131,30 @@ def test_servers_are_waited_for_before_spark_starts(
     job.answers = [AWAY]
     with pytest.raises(Unreachable):
         table.check(options_of())
+
+
+def test_a_registry_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(table.sources, "check", lambda _: None)
+    with fake_registry() as served:
+        latest = "/subjects/t-value/versions/latest"
+        served.register("t-value", 1, record(("id", "int")))
+        answers = [served.answers[latest]]
+        served.answers[latest] = 503
+
+        def comes_back(_: float) -> None:
+            served.answers[latest] = answers[0]
+
+        monkeypatch.setattr(table, "Outages", partial(Outages, sleep=comes_back))
+        options = options_of("--value-format", "avro", "--registry", served.url, "--for-ever")
+        table.check(options)
+        first, second = capsys.readouterr().err.splitlines()
+        assert first == f"table: waiting: --registry {served.url} answers 503 Service Unavailable"
+        assert second.startswith("table: answered after")
+        del served.answers[latest]
+        with pytest.raises(PipelineError, match="has no subject t-value"):
+            table.check(options)
 
 
 def test_epochs_that_no_broker_gave_are_not_kept() -> None:
