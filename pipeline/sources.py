@@ -1,8 +1,8 @@
-"""Where a job's records come from: a cluster that runs, or folders that a broker has left.
+"""The sources of a job's records: a cluster that runs, or folders that a broker has left.
 
-Owns the option `--from-folder` and what a job asks of either: which cluster it is (a table goes on
-from a folder with what it has of the cluster itself, and the other way round), from where to where
-each partition can be read, and a batch between two offsets.
+Owns the option `--from-folder`, and what a job asks of both sources: which cluster wrote the topic
+(so a table of one source goes on from the other), which offsets each partition has, and the records
+between two offsets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.spark.connection import Connection
 from pipeline.topics import Cluster, Offsets, Position
 
 UNKNOWN_CLUSTER = "unknown"
-"""Of folders without the `meta.properties` of their broker."""
+"""The cluster id of folders without the `meta.properties` of their broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class TopicState:
     """A topic at one moment."""
 
     cluster_id: str
-    """Of the cluster that wrote it."""
+    """The id of the cluster that wrote the topic."""
     topic_id: str | None
     """None where the cluster gives none, or the folders keep none."""
     offsets: Mapping[int, Offsets]
@@ -42,14 +42,14 @@ class TopicState:
 
 
 class Source(Protocol):
-    """A topic's records, whoever has them. Each method raises PipelineError, or Spark's errors."""
+    """A topic's records. Each method raises PipelineError, or Spark's errors."""
 
     def state(self) -> TopicState:
-        """The topic now."""
+        """Return the present state of the topic."""
         ...
 
     def topic_id(self) -> str | None:
-        """The id of the topic now; of folders, which nobody writes, at the last `state`."""
+        """Return the present id of the topic; of folders, which do not change, the last one."""
         ...
 
     def first_from(self, time_ms: int) -> dict[int, int]:
@@ -64,13 +64,15 @@ class Source(Protocol):
     def batch(
         self, starts: Mapping[int, int], ends: Mapping[int, int], any_time: bool
     ) -> DataFrame:
-        """Records from `starts` to before `ends`, the same partitions in both; `any_time` as in
-        `kafka_source.batch`."""
+        """Return records from `starts` to before `ends`, the same partitions in both.
+
+        `any_time`: as in `kafka_source.batch`.
+        """
         ...
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of a job that reads a topic of a cluster or of folders."""
+    """Add the options of a job that reads a topic of a cluster or of folders."""
     connection.add_arguments(parser)
     group = parser.add_argument_group("without a cluster")
     group.add_argument(
@@ -83,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """What can be known before Spark starts; PipelineError where the topic is missing."""
+    """Check what can be known before Spark starts. Raises PipelineError if the topic is missing."""
     if options.from_folder is None:
         Cluster(reading(options)).partitions(options.topic)
         return
@@ -99,20 +101,20 @@ def check(options: argparse.Namespace) -> None:
 
 
 def source_of(spark: SparkSession, options: argparse.Namespace) -> Source:
-    """The one that the options name."""
+    """Return the source that the options name."""
     if options.from_folder is None:
         return _OfCluster(spark, reading(options), options.topic)
     return _OfFolder(spark, options.from_folder, options.topic, _folder_options(options))
 
 
 def reading(options: argparse.Namespace) -> Connection:
-    """The cluster as these jobs read it: what transactions took back is in no table."""
+    """Return the connection with `read_committed`, unless the options have another level."""
     there = connection.connection_of(options)
     return Connection(there.servers, {connection.ISOLATION: "read_committed", **there.options})
 
 
 def _folder_options(options: argparse.Namespace) -> dict[str, str]:
-    """As the Data Source takes them; `kafka.` may stand in front, as it does for a cluster."""
+    """Return the options of the Data Source; each may begin with `kafka.`, as for a cluster."""
     given = connection.connection_of(options).options
     return {key.removeprefix(connection.KAFKA): text for key, text in given.items()}
 
@@ -152,21 +154,22 @@ class _OfFolder:
         self._spark, self._path, self._topic, self._options = spark, path, topic, options
         self._topic_id: str | None = None
         self._offsets: dict[int, Offsets] = {}
-        self._told: list[str] = []
+        self._said: list[str] = []
 
     def state(self) -> TopicState:
-        found = folder_source.partitions(self._spark, self._path, self._topic, self._options)
-        self._topic_id = next((one.topic_id for one in found if one.topic_id), None)
-        for one in found:
-            for note in one.notes:
-                self._tell(note)
-            if one.end < one.log_end:
-                self._tell(
-                    f"{one.topic}-{one.partition}: offsets from {one.end} to {one.log_end - 1} are "
-                    "not read: a transaction is open there, or the high watermark lies before"
+        partitions = folder_source.partitions(self._spark, self._path, self._topic, self._options)
+        self._topic_id = next((there.topic_id for there in partitions if there.topic_id), None)
+        for there in partitions:
+            for note in there.notes:
+                self._say_once(note)
+            if there.end < there.log_end:
+                self._say_once(
+                    f"{there.topic}-{there.partition}: offsets from {there.end} to "
+                    f"{there.log_end - 1} are not read: a transaction is open there, or the high "
+                    "watermark lies before"
                 )
-        self._offsets = {one.partition: Offsets(one.start, one.end) for one in found}
-        cluster_id = found[0].cluster_id or UNKNOWN_CLUSTER
+        self._offsets = {there.partition: Offsets(there.start, there.end) for there in partitions}
+        cluster_id = partitions[0].cluster_id or UNKNOWN_CLUSTER
         return TopicState(cluster_id, self._topic_id, self._offsets, has_all_partitions=False)
 
     def topic_id(self) -> str | None:
@@ -174,8 +177,8 @@ class _OfFolder:
 
     def first_from(self, time_ms: int) -> dict[int, int]:
         offsets = self._offsets
-        starts = {one: there.start for one, there in offsets.items()}
-        ends = {one: there.end for one, there in offsets.items()}
+        starts = {index: there.start for index, there in offsets.items()}
+        ends = {index: there.end for index, there in offsets.items()}
         later = self.batch(starts, ends, any_time=True).where(record_time_ms() >= time_ms)
         rows = later.groupBy("partition").agg(F.min("offset").alias("first")).collect()
         return {row["partition"]: row["first"] for row in rows}
@@ -190,8 +193,8 @@ class _OfFolder:
             self._spark, self._path, self._topic, starts, ends, self._options
         )
 
-    def _tell(self, note: str) -> None:
-        """Once."""
-        if note not in self._told:
-            self._told.append(note)
+    def _say_once(self, note: str) -> None:
+        """Print a note, unless this source has printed it before."""
+        if note not in self._said:
+            self._said.append(note)
             print(f"{self._path}: {note}", file=sys.stderr, flush=True)

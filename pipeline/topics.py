@@ -107,28 +107,29 @@ class Cluster:
             ) from error
 
     def cluster_id(self) -> str:
-        """Its id, as every node tells it."""
+        """Return the cluster's id."""
         return str(self._metadata().cluster_id)
 
     def brokers(self) -> int:
-        """How many are alive."""
+        """Return the number of brokers that are alive."""
         return len(self._metadata().brokers)
 
     def partitions(self, topic: str) -> list[int]:
-        """The partitions of a topic; PipelineError if there is none of this name."""
-        found = self._metadata().topics
-        if topic not in found:
-            there = sorted(name for name in found if not name.startswith("__"))
+        """Return the partitions of a topic. Raises PipelineError if there is no such topic."""
+        topics = self._metadata().topics
+        if topic not in topics:
+            there = sorted(name for name in topics if not name.startswith("__"))
             listed = ", ".join(there[:_LIST_MAX]) + (" …" if len(there) > _LIST_MAX else "")
             raise PipelineError(
                 f"there is no topic {topic} at {self.servers} (there: {listed or 'none'}): "
                 f"name another, or fill it first (ottla-pipeline generate --topic {topic})"
             )
-        return sorted(found[topic].partitions)
+        return sorted(topics[topic].partitions)
 
     def topic_id(self, topic: str) -> str | None:
-        """A topic's id, which one that is made again under its name does not have; None where the
-        brokers give none (before Kafka 2.8). PipelineError if there is no topic of this name."""
+        """Return a topic's id, which a topic that is made again under its name does not have; None
+        if the brokers give none (before Kafka 2.8). Raises PipelineError if there is no such
+        topic."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             (described,) = self._admin.describe_topics(
@@ -143,7 +144,7 @@ class Cluster:
             time.sleep(_RETRY_S)
 
     def check_kept(self, topic: str, topic_id: str | None) -> None:
-        """PipelineError where a topic that was written into is not the one of this id any more."""
+        """Raise PipelineError if a topic that was written has another id now."""
         if is_another(topic_id, self.topic_id(topic)):
             raise PipelineError(
                 f"topic {topic} was deleted and made again while it was written: what was sent "
@@ -151,7 +152,7 @@ class Cluster:
             )
 
     def ensure(self, topic: str, partitions: int, config: Mapping[str, str] | None = None) -> bool:
-        """Make a topic, with three replicas where there are three brokers; whether it is new."""
+        """Create a topic, with three replicas if there are three brokers; return if it is new."""
         if topic in self._metadata().topics:
             return False
         replicas = min(REPLICAS_WANTED, self.brokers())
@@ -179,26 +180,29 @@ class Cluster:
         if not self._reads_uncommitted:
             ends = self._listed(topic, partitions, _LATEST, deadline, committed=True)
         return {
-            one: Offsets(starts[one].offset, ends[one].offset, high[one].offset, _epoch(ends[one]))
-            for one in partitions
+            index: Offsets(
+                starts[index].offset, ends[index].offset, high[index].offset, _epoch(ends[index])
+            )
+            for index in partitions
         }
 
     def ends(self, topic: str) -> dict[int, int]:
-        """One past the last readable record of each partition."""
-        return {partition: found.end for partition, found in self.offsets(topic).items()}
+        """Return the offset after the last readable record of each partition."""
+        return {partition: there.end for partition, there in self.offsets(topic).items()}
 
     def first_from(self, topic: str, time_ms: int) -> dict[int, int]:
-        """The first offset with this time or a later one, of each partition that has some."""
-        asked = [TopicPartition(topic, one, time_ms) for one in self.partitions(topic)]
+        """Return the first offset with this time (ms since the epoch) or a later one, of each
+        partition that has one."""
+        asked = [TopicPartition(topic, index, time_ms) for index in self.partitions(topic)]
         consumer = Consumer({**self._quiet, "group.id": "ottla-pipeline-looks-only"})
         try:
-            found = consumer.offsets_for_times(asked, self._timeout_s)
+            places = consumer.offsets_for_times(asked, self._timeout_s)
         except KafkaException as error:
             what = f"no broker says when the records of {topic} were written"
             raise self._failed(what, error) from error
         finally:
             consumer.close()
-        return {one.partition: one.offset for one in found if one.offset >= 0 and not one.error}
+        return {at.partition: at.offset for at in places if at.offset >= 0 and not at.error}
 
     def cut_off(self, topic: str, positions: Mapping[int, Position]) -> list[int]:
         """Return the partitions whose log ended before its position at some time since then, so
@@ -232,7 +236,7 @@ class Cluster:
         # Retention may have deleted records meanwhile, for which the client has the same error.
         deadline = time.monotonic() + 3 * self._timeout_s
         starts = self._listed(topic, failed, _EARLIEST, deadline)
-        return [one for one in failed if starts[one].offset <= positions[one].offset]
+        return [index for index in failed if starts[index].offset <= positions[index].offset]
 
     def _validated(self, consumer: Consumer, topic: str, waiting: set[int]) -> list[int]:
         """Return the partitions whose position the client rejects, as soon as it has read from all
@@ -272,10 +276,10 @@ class Cluster:
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         listed: dict[int, ListOffsetsResultInfo] = {}
         while True:
-            missing = [one for one in partitions if one not in listed]
+            missing = [index for index in partitions if index not in listed]
             if not missing:
                 return listed
-            asked = {TopicPartition(topic, one): spec for one in missing}
+            asked = {TopicPartition(topic, index): spec for index in missing}
             answers = self._admin.list_offsets(
                 asked, isolation_level=isolation, request_timeout=self._timeout_s
             )
@@ -307,8 +311,8 @@ class Cluster:
         return all(one.leader >= 0 for one in found.partitions.values())
 
     def _metadata(self) -> Any:
-        # A short look first: whoever is refused is told so at once, as the client hears of it
-        # only between two questions.
+        # A short look first: the client learns only between two questions that it is rejected, and
+        # a rejected job ends at once.
         first = min(_FIRST_LOOK_S, self._timeout_s)
         try:
             return self._admin.list_topics(timeout=first)
@@ -343,6 +347,6 @@ def _epoch(listed: ListOffsetsResultInfo) -> int | None:
 
 
 def id_text(topic_id: Uuid) -> str | None:
-    """An id as Kafka writes it, in `partition.metadata` too; None for the one of zeros alone."""
+    """Return an id as Kafka writes it, also in `partition.metadata`; None for zeros alone."""
     text = str(topic_id).translate(_URL_SAFE)  # librdkafka's is the other base64
     return None if text == _NO_ID else text

@@ -61,12 +61,12 @@ class FirstOffsets:
         first_from: Callable[[int], Mapping[int, int]],
     ) -> dict[int, int]:
         if self.is_end:
-            return {one: offsets.end for one, offsets in there.items()}
+            return {partition: offsets.end for partition, offsets in there.items()}
         if self.time_ms is not None:
             first = first_from(self.time_ms)
             return {
-                one: min(max(first.get(one, offsets.end), offsets.start), offsets.end)
-                for one, offsets in there.items()
+                partition: min(max(first.get(partition, offsets.end), offsets.start), offsets.end)
+                for partition, offsets in there.items()
             }
         for partition, offset in self.offsets.items():
             offsets = there.get(partition)
@@ -77,7 +77,10 @@ class FirstOffsets:
                     f"--from {self.text}: {topic}-{partition} begins at offset {offsets.start} and "
                     f"ends at {offsets.end}"
                 )
-        return {one: self.offsets.get(one, offsets.start) for one, offsets in there.items()}
+        return {
+            partition: self.offsets.get(partition, offsets.start)
+            for partition, offsets in there.items()
+        }
 
     def refuse_table(self, path: str, progress: Progress) -> None:
         """Raise PipelineError for a table that has begun already."""

@@ -1,4 +1,4 @@
-"""What a job says of records that wait for an open transaction.
+"""The lines of a job about records that wait for an open transaction.
 
 Owns how often: a transaction of a moment is not worth a line in a job that repeats.
 """
@@ -52,11 +52,11 @@ class HeldBack:
             for partition, there in offsets.items()
             if there.high_watermark is not None and there.end < there.high_watermark
         }
-        held = [one for one, (end, since) in self._since.items() if self._is_due(one, end, since)]
-        if not held:
+        if not any(self._is_due(at, end, since) for at, (end, since) in self._since.items()):
             return
-        self._said |= {one: (self._since[one][0], now) for one in self._since}
-        self._say(self._line(offsets, sorted(self._since), self._ask(sorted(self._since))))
+        held = sorted(self._since)
+        self._said |= {partition: (self._since[partition][0], now) for partition in held}
+        self._say(self._line(offsets, held, self._ask(held)))
 
     def _is_due(self, partition: int, end: int, since: float) -> bool:
         """Return whether a partition that stands at `end` since `since` is worth a line now."""
@@ -73,7 +73,7 @@ class HeldBack:
         named: Mapping[int, OpenTransaction],
     ) -> str:
         """Return the line about the transaction that is open longest."""
-        oldest = max(named.values(), key=lambda one: one.open_s, default=None)
+        oldest = max(named.values(), key=lambda transaction: transaction.open_s, default=None)
         partition = held[0] if oldest is None else oldest.partition
         there = offsets[partition]
         place = f"{self._topic}-{partition}"

@@ -50,24 +50,24 @@ def open_transactions(
             _properties(connection.options) as file,
             ClusterClient(connection.servers, file, _TIMEOUT_S) as cluster,
         ):
-            topics = cluster.topics([topic])
-            waiting = waiting_in(cluster, topics, [(topic, one) for one in partitions]).partitions
+            topics, wanted = cluster.topics([topic]), [(topic, index) for index in partitions]
+            waiting = waiting_in(cluster, topics, wanted).partitions
     except (StartError, Refused, OSError):
         return {}
     now_ms = time.time() * 1000
-    found = {}
+    by_partition = {}
     for at in waiting:
         if at.producer is not None:
-            known, partition = at.transaction, at.partition[1]
-            started_ms = None if known is None else known.started_ms
+            transaction, partition = at.transaction, at.partition[1]
+            started_ms = None if transaction is None else transaction.started_ms
             since_ms = at.producer.last_timestamp_ms if started_ms is None else started_ms
-            found[partition] = OpenTransaction(
+            by_partition[partition] = OpenTransaction(
                 partition,
                 at.producer.producer_id,
-                None if known is None else known.transactional_id,
+                None if transaction is None else transaction.transactional_id,
                 max(0.0, (now_ms - since_ms) / 1000),
             )
-    return found
+    return by_partition
 
 
 @contextmanager

@@ -19,7 +19,7 @@ SKIP_LOST = "--skip-lost"
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What a run reads, offsets by partition: `starts` and `ends` have the same partitions."""
+    """The offsets that a run reads, by partition: `starts` and `ends` have the same partitions."""
 
     starts: Mapping[int, int]
     ends: Mapping[int, int]
@@ -41,7 +41,7 @@ def plan_run(
     time `now_s` (seconds since the epoch). Raises PipelineError if records are lost otherwise, or
     if partitions are: without topic ids, only that shows that the topic was made again.
     """
-    gone = ", ".join(str(one) for one in sorted(reached) if one not in state.offsets)
+    gone = ", ".join(str(index) for index in sorted(reached) if index not in state.offsets)
     if gone and state.has_all_partitions:
         raise PipelineError(
             f"the table holds partitions of {topic} that the topic has not ({gone}): it was "
@@ -74,11 +74,13 @@ def next_batch(
 ) -> dict[int, int]:
     """Return the ends of the next batch of about `batch_max` offsets: a share of each partition
     that has some, so that all partitions come to their end together."""
-    left = {one: end - starts[one] for one, end in ends.items() if end > starts[one]}
+    left = {index: end - starts[index] for index, end in ends.items() if end > starts[index]}
     total = sum(left.values())
     if total <= batch_max:
-        return {one: ends[one] for one in left}
-    return {one: starts[one] + max(1, count * batch_max // total) for one, count in left.items()}
+        return {index: ends[index] for index in left}
+    return {
+        index: starts[index] + max(1, count * batch_max // total) for index, count in left.items()
+    }
 
 
 def led_by_others(
@@ -102,7 +104,7 @@ def led_by_others(
 def refuse_cut_off(topic: str, reached: Mapping[int, int], partitions: Sequence[int]) -> None:
     """Raise PipelineError if the logs of some partitions were cut off before `reached`."""
     if partitions:
-        places = ", ".join(f"{topic}-{one} (loaded to offset {reached[one]})" for one in partitions)
+        places = ", ".join(f"{topic}-{at} (loaded to offset {reached[at]})" for at in partitions)
         raise PipelineError(
             f"the topic has lost its newest records since they were loaded, as after an unclean "
             f"election, and others may have their offsets now: {places}; name another --table to "

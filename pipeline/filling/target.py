@@ -38,16 +38,16 @@ class Target:
     def open(self, topic: str, state: TopicState) -> None:
         """Read how far the table is. Raises PipelineError for a table of another topic, or one that
         this job did not make."""
-        found = self._table.progress()
-        if found is None:
+        progress = self._table.progress()
+        if progress is None:
             self.reached = replace(
                 self.reached, topic=topic, cluster_id=state.cluster_id, topic_id=state.topic_id
             )
             return
-        found.check(topic, state.cluster_id, state.topic_id, self.path)
+        progress.check(topic, state.cluster_id, state.topic_id, self.path)
         # An older version wrote it: the next commit has the id.
-        self._is_without_id = found.topic_id is None and state.topic_id is not None
-        self.reached = replace(found, topic_id=found.topic_id or state.topic_id)
+        self._is_without_id = progress.topic_id is None and state.topic_id is not None
+        self.reached = replace(progress, topic_id=progress.topic_id or state.topic_id)
         self._there = True
 
     @property
@@ -65,15 +65,15 @@ class Target:
             first.refuse_table(self.path, self.reached)
 
     def check(self, topic: str, state: TopicState) -> None:
-        """PipelineError where the topic is another one since it was opened."""
+        """Raise PipelineError if the topic is another one than at `open`."""
         self.reached.check(topic, state.cluster_id, state.topic_id, self.path)
 
     def properties(self) -> dict[str, str]:
-        """What is kept with it; nothing where it is not there yet."""
+        """Return the table's properties; none if the table is not there yet."""
         return self._table.properties() if self._there else {}
 
     def keep(self, key: str, text: str) -> None:
-        """With the table, from before its next commit on."""
+        """Keep a property with the table, from before its next commit on."""
         if self._there and self._table.properties().get(key) != text:
             self._table.remember({key: text})
         self._kept[key] = text
@@ -97,7 +97,7 @@ class Target:
         self._has_new_gaps |= bool(gaps)
 
     def look_after(self) -> None:
-        """What need not be done at each run, by its number: a job of one run does it, too."""
+        """Do what only some runs do, by the run's number: so a job of one run does it, too."""
         options = self._options
         is_due = self.reached.run % _REMEMBERED_EVERY == 0
         if is_due or self._is_without_id or self._has_new_gaps:
@@ -107,11 +107,11 @@ class Target:
             self._merge(options.file_size * _MIB)
 
     def _remember(self) -> None:
-        """How far it is, where no aging commit takes it away."""
+        """Keep how far the table is in its properties, which no aging commit takes away."""
         self._table.remember({KEY: self.reached.text()})
 
     def _merge(self, target_bytes: int) -> None:
-        """Small files, where there are too many of them."""
+        """Merge small files if there are too many of them."""
         options, before = self._options, self._table.size()
         if before.size_bytes is None:
             return
@@ -126,10 +126,10 @@ class Target:
 
 
 def arranged(rows: DataFrame) -> DataFrame:
-    """In as few files as their size asks for, each sorted by time."""
+    """Return rows so that Spark writes few files, each sorted by time."""
     return rows.hint("rebalance").sortWithinPartitions("timestamp", "partition", "offset")
 
 
 def too_many(files: int, size_bytes: int, target_bytes: int) -> int:
-    """How many files more there are than files of the wanted size would be."""
+    """Return how many files there are beyond those that `target_bytes` requires."""
     return files - -(-size_bytes // target_bytes)

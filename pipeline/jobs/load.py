@@ -29,7 +29,7 @@ _FIXED = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the job."""
+    """Add the options of the job."""
     sources.add_arguments(parser)
     parser.add_argument(
         "--topic",
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """What can be known before Spark starts; PipelineError where the topic is missing."""
+    """Check what can be known before Spark starts. Raises PipelineError if the topic is missing."""
     table.check(options)
 
 

@@ -57,7 +57,7 @@ _TRIES_OF_LOST = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the job."""
+    """Add the options of the job."""
     sources.add_arguments(parser)
     parser.add_argument(
         "--topic", type=topic, required=True, metavar="TOPIC", help="Read this topic."
@@ -106,7 +106,7 @@ def add_offset_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_loop_arguments(parser: argparse.ArgumentParser) -> None:
-    """When it runs, and how large batches and files are."""
+    """Add the options for when the job runs, and how large batches and files are."""
     when = parser.add_mutually_exclusive_group()
     when.add_argument(
         "--every",
@@ -156,8 +156,8 @@ def add_loop_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """What can be known before Spark starts; PipelineError for what is missing. A job that repeats
-    waits here for servers that do not answer."""
+    """Check what can be known before Spark starts. Raises PipelineError for what is missing. A job
+    that repeats waits here for servers that do not answer."""
     for option, path in (("--table", options.table), ("--dead-letters", options.dead_letters)):
         if path is not None:
             check_folder(option, path)
@@ -181,19 +181,19 @@ def _repeats(options: argparse.Namespace) -> bool:
 
 
 def needs(options: argparse.Namespace) -> Needs:
-    """The jars of the table's and the columns' formats, extensions and catalogs."""
-    found = needs_of([options.to], options)
-    return replace(found, packages=(*found.packages, *column_options.packages(options)))
+    """Return the jars, extensions and catalogs of the table's and the columns' formats."""
+    needed = needs_of([options.to], options)
+    return replace(needed, packages=(*needed.packages, *column_options.packages(options)))
 
 
 def needs_of(forms: Sequence[str], options: argparse.Namespace) -> Needs:
-    """What these formats want of Spark."""
+    """Return what these formats need of Spark."""
     local = not options.remote and (options.master or "local").startswith("local")
     return Needs(*wants(forms, local))
 
 
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
-    """Fill the table; the exit code."""
+    """Fill the table, and return the exit code."""
     say = teller(options.job)
     held_back = HeldBack(
         options.topic,
@@ -226,7 +226,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
 
 
 class Filling:
-    """A topic, its table and its dead letters, and how far the one is in the others."""
+    """A topic, its table and its dead letters, and how far both hold the topic."""
 
     def __init__(
         self, spark: SparkSession, options: argparse.Namespace, say: Say, held_back: HeldBack
@@ -288,8 +288,9 @@ class Filling:
         self._starts = starts
         while starts != plan.ends or kept:
             ends = next_batch(starts, plan.ends, self._options.batch_max)
-            ends |= {one: starts[one] for one in kept if one not in ends}
-            done += self._load(RunPlan({one: starts[one] for one in ends}, ends, gaps), state)
+            ends |= {index: starts[index] for index in kept if index not in ends}
+            batch = RunPlan({index: starts[index] for index in ends}, ends, gaps)
+            done += self._load(batch, state)
             starts |= ends
             kept, gaps = set(), ()
             if done < plan.offsets:
@@ -312,7 +313,8 @@ class Filling:
             return False
         offsets = self._source.state().offsets
         return any(
-            one in offsets and offsets[one].start > start for one, start in self._starts.items()
+            index in offsets and offsets[index].start > start
+            for index, start in self._starts.items()
         )
 
     def _check_not_cut_off(self, state: TopicState) -> None:
@@ -328,8 +330,8 @@ class Filling:
                 self._epochs[partition] = epoch
 
     def _open(self, state: TopicState) -> None:
-        for one in (self._table, self._letters):
-            one.open(self._topic, state)
+        for target in (self._table, self._letters):
+            target.open(self._topic, state)
         if self._first is not None:
             # After an outage the table may be there by this job's own run.
             if self._first.found is None:
@@ -347,10 +349,10 @@ class Filling:
         self._table.keep(COLUMNS, self._columns.to_text())
 
     def _sample(self, offsets: Mapping[int, Offsets], any_time: bool) -> DataFrame:
-        """The newest records: what a schema is found in."""
-        ends = {one: there.end for one, there in offsets.items()}
+        """Return the newest records, in which a schema is found."""
+        ends = {index: there.end for index, there in offsets.items()}
         each = -(-SAMPLE // len(ends))
-        starts = {one: max(there.start, there.end - each) for one, there in offsets.items()}
+        starts = {index: max(there.start, there.end - each) for index, there in offsets.items()}
         return self._source.batch(starts, ends, any_time)
 
     def _tell_of_time(self) -> None:
@@ -369,11 +371,12 @@ class Filling:
         began = time.monotonic()
         assert self._columns is not None, "it is open"
         starts, ends, count = batch.starts, batch.ends, batch.offsets
-        epochs = {one: state.offsets[one].leader_epoch for one in ends}
+        epochs = {index: state.offsets[index].leader_epoch for index in ends}
         records = self._source.batch(starts, ends, any_time)
         checked = self._columns.checked(records)
         refused = 0
-        if not all(isinstance(one, Raw) for one in (self._columns.key, self._columns.value)):
+        formats = (self._columns.key, self._columns.value)
+        if not all(isinstance(form, Raw) for form in formats):
             # Read and parsed once, for what is new, what is refused and what fits.
             checked = checked.persist()
         try:
@@ -414,7 +417,7 @@ class Filling:
         return f", without {places}, which were deleted before," if places else ""
 
     def _check_not_made_again(self, topic_id: str | None) -> None:
-        """PipelineError where the topic is not the one any more whose offsets were asked for."""
+        """Raise PipelineError if the topic was made again since its offsets were asked for."""
         if is_another(topic_id, self._source.topic_id()):
             raise PipelineError(
                 f"topic {self._topic} was deleted and made again while it was read: name another "
@@ -423,7 +426,7 @@ class Filling:
 
 
 def not_yet(misfits: DataFrame, reached: Mapping[int, int], starts: Mapping[int, int]) -> DataFrame:
-    """Without those that were committed by a run that died before it came to the rows."""
+    """Return the misfits without those that a run committed which died before its rows."""
     for partition, end in reached.items():
         if end > starts.get(partition, end):
             misfits = misfits.where(f"partition <> {partition} OR offset >= {end}")

@@ -43,11 +43,11 @@ class Progress:
     run: int
     """Counts the commits, from 1; 0 is a table that is made and holds nothing."""
     starts: Mapping[int, int]
-    """Where this commit began to read; the partitions that it read."""
+    """The offsets at which this commit began to read, of the partitions that it read."""
     ends: Mapping[int, int]
     """One past the last offset that the table holds, of all partitions."""
     of: str = ROWS
-    """What is committed: rows or dead letters, each under an id of its own."""
+    """The kind of the commit: ROWS or DEAD_LETTERS, each with an id of its own."""
     writer: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Tells this commit from another job's of the same number."""
     topic_id: str | None = None
@@ -64,7 +64,7 @@ class Progress:
 
     @property
     def owner(self) -> str:
-        """Of the commits of one topic into one table: Delta's application id."""
+        """The id of all commits of one topic into one table: Delta's application id."""
         return f"ottla-{self.of}:{self.cluster_id}:{self.topic}"
 
     def following(
@@ -78,7 +78,8 @@ class Progress:
 
         `gaps`: skipped before this commit. `epochs`: the leader epochs at `ends`, if known.
         """
-        kept = {one: epoch for one, epoch in self.epochs.items() if one not in ends}
+        kept = {index: epoch for index, epoch in self.epochs.items() if index not in ends}
+        given = {index: epoch for index, epoch in (epochs or {}).items() if index in ends}
         return replace(
             self,
             run=self.run + 1,
@@ -86,11 +87,11 @@ class Progress:
             ends={**self.ends, **ends},
             writer=uuid.uuid4().hex,
             gaps=(*self.gaps, *gaps)[-GAPS_MAX:],
-            epochs={**kept, **{one: epoch for one, epoch in (epochs or {}).items() if one in ends}},
+            epochs={**kept, **given},
         )
 
     def text(self) -> str:
-        """As it is kept."""
+        """Return the text that a commit keeps, JSON."""
         kept: dict[str, Any] = {
             "topic": self.topic,
             "cluster_id": self.cluster_id,
@@ -110,7 +111,7 @@ class Progress:
         return json.dumps(kept, separators=(",", ":"))
 
     def check(self, topic: str, cluster_id: str, topic_id: str | None, path: str) -> None:
-        """PipelineError where the table at `path` is another topic's, of this name or another."""
+        """Raise PipelineError if the table at `path` is of another topic, also of the same name."""
         option = "--table" if self.of == ROWS else "--dead-letters"
         if self.topic != topic:
             raise PipelineError(
@@ -129,12 +130,12 @@ class Progress:
 
 
 def is_another(topic_id: str | None, other_id: str | None) -> bool:
-    """Whether two ids are of two topics. An unknown one may be any topic's."""
+    """Return whether two ids are of two topics. An unknown id may be of any topic."""
     return None not in (topic_id, other_id) and topic_id != other_id
 
 
 def parsed(text: str | None) -> Progress | None:
-    """What `Progress.text` wrote; None for anything else."""
+    """Return the progress that `Progress.text` wrote; None for another text."""
     try:
         kept: Any = json.loads(text or "")
         return Progress(
@@ -155,8 +156,8 @@ def parsed(text: str | None) -> Progress | None:
 
 
 def farthest(known: Progress, last_offsets: Mapping[int, int], run: int) -> Progress:
-    """What a table holds whose newest commits are forgotten: what is `known` of an older one, and
-    the greatest offset of each partition among its rows, which no commit leaves a gap below."""
+    """Return the progress of a table whose newest commits are forgotten: of an older commit, which
+    is `known`, and of the greatest offset of each partition in the rows."""
     ends, epochs = dict(known.ends), dict(known.epochs)
     for partition, last in last_offsets.items():
         if last >= ends.get(partition, 0):
