@@ -11,6 +11,7 @@ from confluent_kafka.cimpl import NewTopic
 from pipeline.filling.open_transactions import open_transactions
 from pipeline.spark.connection import Connection
 from pipeline.topics import Cluster
+from tests.tools.waiting import wait_until
 
 
 def test_the_transaction_that_holds_a_partition_back_is_named(broker: str) -> None:
@@ -31,7 +32,8 @@ def test_the_transaction_that_holds_a_partition_back_is_named(broker: str) -> No
     assert (found.partition, found.transactional_id) == (1, f"tx-{name}")
     assert found.producer_id >= 0 and 0 <= found.open_s < 300
     producer.commit_transaction()
-    assert open_transactions(there, name, [0, 1]) == {}
+    # Apache Kafka writes the marker after it has answered.
+    wait_until(lambda: not open_transactions(there, name, [0, 1]), "the transaction's end")
     committed = cluster.offsets(name)[1]
     assert committed.end == committed.high_watermark == 2, "the record and the marker"
 
