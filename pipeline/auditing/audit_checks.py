@@ -1,6 +1,6 @@
-"""What must hold of topics, tables and sums: each check is a comparison that ends in one sentence.
+"""The checks of topics, tables and sums: each is a comparison that ends in one sentence.
 
-Pure: numbers in, checks out. Knows no Spark and prints nothing.
+Pure: makes checks of numbers. Knows no Spark and prints nothing.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ _NAMED_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that holds or does not."""
+    """A comparison that holds or does not."""
 
     name: str
     holds: bool
     detail: str
     note: str = ""
-    """What the verdict adds although the check holds."""
+    """A sentence that the verdict adds although the check holds."""
 
 
-def topic_is_whole(topic: str, found: RecordsView, offsets: Mapping[int, Offsets]) -> Check:
-    """Every offset between a partition's start and end has its record."""
-    wanted = {one: there.end - there.start for one, there in offsets.items()}
-    counts = {one.partition: one.records for one in found.partitions}
+def topic_is_whole(topic: str, seen: RecordsView, offsets: Mapping[int, Offsets]) -> Check:
+    """Check that every offset between a partition's start and end has its record."""
+    wanted = {partition: there.end - there.start for partition, there in offsets.items()}
+    records = {counts.partition: counts.records for counts in seen.partitions}
     wrong = [
-        f"partition {one} has {counts.get(one, 0):,} records for {number:,} offsets"
-        for one, number in wanted.items()
-        if counts.get(one, 0) != number
+        f"partition {partition} has {records.get(partition, 0):,} records for {number:,} offsets"
+        for partition, number in wanted.items()
+        if records.get(partition, 0) != number
     ]
     total = sum(wanted.values())
     good = f"{total:,} offsets in {len(wanted)} partitions, a record at each"
-    return Check(f"{topic}: a record at every offset", not wrong, _told(wrong) or good)
+    return Check(f"{topic}: a record at every offset", not wrong, _listed(wrong) or good)
 
 
-def compacted_is_sound(topic: str, found: RecordsView, offsets: Mapping[int, Offsets]) -> Check:
-    """No offset twice and none outside; which of them compaction has left is its affair."""
+def compacted_is_sound(topic: str, seen: RecordsView, offsets: Mapping[int, Offsets]) -> Check:
+    """Check that a compacted topic has no offset twice, and none outside of `offsets`."""
     wrong = []
-    for one in found.partitions:
-        there = offsets.get(one.partition)
-        wrong += _repeated(one)
-        if there is None or one.first < there.start or one.last >= there.end:
-            wrong.append(f"partition {one.partition} has records outside its offsets")
-    good = f"{found.records:,} records in {len(offsets)} partitions"
-    return Check(f"{topic}: no offset twice", not wrong, _told(wrong) or good)
+    for counts in seen.partitions:
+        there = offsets.get(counts.partition)
+        wrong += _repeated(counts)
+        if there is None or counts.first < there.start or counts.last >= there.end:
+            wrong.append(f"partition {counts.partition} has records outside its offsets")
+    good = f"{seen.records:,} records in {len(offsets)} partitions"
+    return Check(f"{topic}: no offset twice", not wrong, _listed(wrong) or good)
 
 
 def table_is_whole(
-    found: RecordsView,
+    seen: RecordsView,
     ranges: Mapping[int, tuple[int, int]],
     holes: list[str],
     compacted: bool = False,
@@ -68,94 +68,96 @@ def table_is_whole(
     commits. `skipped`: the gaps in the ranges that commits name, whose offsets must be missing.
     """
     wrong = list(holes)
-    by_partition = {one.partition: one for one in found.partitions}
+    by_partition = {counts.partition: counts for counts in seen.partitions}
     for partition, (start, end) in ranges.items():
-        one = by_partition.get(partition) or PartitionCounts(partition, 0, 0, start, start)
-        wrong += _repeated(one)
+        counts = by_partition.get(partition) or PartitionCounts(partition, 0, 0, start, start)
+        wrong += _repeated(counts)
         wanted = end - start - _offsets_of(gap for gap in skipped if gap.partition == partition)
-        if one.offsets > wanted or (one.offsets < wanted and not compacted):
-            wrong.append(f"partition {partition} has {one.offsets:,} of {wanted:,} offsets")
-    wrong += [f"partition {one} is in no manifest" for one in by_partition if one not in ranges]
+        if counts.offsets > wanted or (counts.offsets < wanted and not compacted):
+            wrong.append(f"partition {partition} has {counts.offsets:,} of {wanted:,} offsets")
+    wrong += [
+        f"partition {index} is in no manifest" for index in by_partition if index not in ranges
+    ]
     name = "table: no offset loaded twice" if compacted else "table: every offset loaded once"
     each = "no offset" if compacted else "each offset"
     twice = "twice" if compacted else "once"
-    good = f"{found.records:,} rows, {each} of {len(ranges)} partitions {twice}"
+    good = f"{seen.records:,} rows, {each} of {len(ranges)} partitions {twice}"
     lost = _offsets_of(skipped)
     note = f"{lost:,} offsets were skipped that the topic had deleted (--skip-lost)" if lost else ""
     good += f"; {note}" if note else ""
-    return Check(name, not wrong, _told(wrong) or good, note)
+    return Check(name, not wrong, _listed(wrong) or good, note)
 
 
 def same_topic(topic: str, loaded_id: str, topic_id: str) -> Check:
-    """A table was loaded from the topic that is there now, not from an earlier one of its name."""
+    """Check that a table was loaded from the present topic, not an earlier one of its name."""
     same = loaded_id == topic_id
     wrong = f"its id is {topic_id}, the table was loaded from {loaded_id}, which was deleted since"
     return Check(f"table: of the present topic {topic}", same, f"id {topic_id}" if same else wrong)
 
 
 def same_records(name: str, left: Content, right: Content, parts: Sequence[str]) -> Check:
-    """Two places hold the same records, by these parts of them (`records_view.PARTS`)."""
-    words = [f"{one}s" if one != "headers" else one for one in parts if one != "partition"]
+    """Check that two places hold the same records, by these `records_view.PARTS` of them."""
+    words = [f"{part}s" if part != "headers" else part for part in parts if part != "partition"]
     listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     detail = f"{left.records:,} and {right.records:,} records, "
     detail += "the same sum" if left.hash_sum == right.hash_sum else "another sum"
     return Check(name, left == right, f"{detail} of {listed}")
 
 
-def as_generated(topic: str, found: RecordsView, expected: Expected) -> Check:
-    """The topic holds what the seed says, each record once."""
-    same = (found.records, found.checksum) == (expected.records, expected.checksum)
-    detail = f"{found.records:,} of {expected.records:,} records, "
-    detail += "the same checksum" if found.checksum == expected.checksum else "another checksum"
+def as_generated(topic: str, seen: RecordsView, expected: Expected) -> Check:
+    """Check that the topic holds the records of the seed, each once."""
+    same = (seen.records, seen.checksum) == (expected.records, expected.checksum)
+    detail = f"{seen.records:,} of {expected.records:,} records, "
+    detail += "the same checksum" if seen.checksum == expected.checksum else "another checksum"
     return Check(f"{topic}: the generator's records, each once", same, detail)
 
 
-def repeated_as_generated(topic: str, found: RecordsView, expected: Expected) -> Check:
-    """Only the events that the operator sent twice are there twice."""
-    same = found.repeated == expected.repeated
-    detail = f"{found.repeated:,} records repeat an event, {expected.repeated:,} were made to"
+def repeated_as_generated(topic: str, seen: RecordsView, expected: Expected) -> Check:
+    """Check that only those events are there twice that the operator sent twice."""
+    same = seen.repeated == expected.repeated
+    detail = f"{seen.repeated:,} records repeat an event, {expected.repeated:,} were made to"
     return Check(f"{topic}: no event twice that was sent once", same, detail)
 
 
 def refused_as_generated(topic: str, found: Mapping[str, int], expected: Expected) -> Check:
-    """Every malformed record, and no other, is a dead letter with its reason."""
+    """Check that every malformed record, and no other, is a dead letter with its reason."""
     wrong = [
         f"{found.get(reason, 0):,} instead of {expected.refused.get(reason, 0):,}: {reason}"
         for reason in sorted({*found, *expected.refused})
         if found.get(reason, 0) != expected.refused.get(reason, 0)
     ]
     good = f"{sum(found.values()):,} records, {len(found)} reasons"
-    return Check(f"{topic}: the malformed records, by reason", not wrong, _told(wrong) or good)
+    return Check(f"{topic}: the malformed records, by reason", not wrong, _listed(wrong) or good)
 
 
 def sums_as_generated(
     name: str, found: Mapping[AggregateKey, Sums], expected: Mapping[AggregateKey, Sums]
 ) -> Check:
-    """Each sum equals the one that was computed from the seed without Spark."""
+    """Check that each sum equals that which was computed from the seed without Spark."""
     wrong = _differences(found, expected)
     events = sum(sums[0] for key, sums in found.items() if key[0] == "cell")
     good = f"{len(found):,} rows equal, {events:,} events in them"
-    return Check(f"{name}: the sums of the seed", not wrong, _told(wrong) or good)
+    return Check(f"{name}: the sums of the seed", not wrong, _listed(wrong) or good)
 
 
 def same_sums(
     name: str, left: Mapping[AggregateKey, Sums], right: Mapping[AggregateKey, Sums]
 ) -> Check:
-    """Two places hold the same sums."""
+    """Check that two places hold the same sums."""
     wrong = _differences(left, right)
-    return Check(name, not wrong, _told(wrong) or f"{len(left):,} rows equal")
+    return Check(name, not wrong, _listed(wrong) or f"{len(left):,} rows equal")
 
 
 def same_rows(name: str, missing: int, extra: int, rows: int) -> Check:
-    """Row for row."""
+    """Check that no row is missing, and none is in no file."""
     wrong = [f"{missing:,} rows of the files are missing"] if missing else []
     wrong += [f"{extra:,} rows are in no file"] if extra else []
-    return Check(name, not wrong, _told(wrong) or f"{rows:,} rows equal")
+    return Check(name, not wrong, _listed(wrong) or f"{rows:,} rows equal")
 
 
 def reasons(headers: list[bytes]) -> Counter[str]:
-    """How often each reason was given."""
-    return Counter(one.decode("utf-8", "replace") for one in headers)
+    """Return how often each reason was given."""
+    return Counter(header.decode("utf-8", "replace") for header in headers)
 
 
 def _offsets_of(gaps: Iterable[Gap]) -> int:
@@ -163,9 +165,9 @@ def _offsets_of(gaps: Iterable[Gap]) -> int:
     return sum(gap.end - gap.start for gap in gaps)
 
 
-def _repeated(one: PartitionCounts) -> list[str]:
-    twice = one.records - one.offsets
-    return [f"partition {one.partition} has {twice:,} rows twice"] if twice else []
+def _repeated(counts: PartitionCounts) -> list[str]:
+    twice = counts.records - counts.offsets
+    return [f"partition {counts.partition} has {twice:,} rows twice"] if twice else []
 
 
 def _differences(
@@ -178,6 +180,6 @@ def _differences(
     return wrong
 
 
-def _told(wrong: list[str]) -> str:
+def _listed(wrong: list[str]) -> str:
     more = len(wrong) - _NAMED_MAX
     return "; ".join(wrong[:_NAMED_MAX]) + (f"; and {more:,} more" if more > 0 else "")

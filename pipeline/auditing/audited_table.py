@@ -1,7 +1,7 @@
 """A table that `table` or `load` filled, as an audit looks at it: rows and dead letters together.
 
-Of every format. What it must hold is told by its commits; where the oldest are forgotten, from the
-first offset that it holds to the end that it remembers.
+Of every format. Its commits say which offsets it must hold; if the oldest are forgotten, these are
+the offsets from its first row to the end that it remembers.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "header
 
 @dataclass(frozen=True, slots=True)
 class AuditedTable:
-    """What is to be looked at."""
+    """The rows and dead letters of a table, and what its commits say of them."""
 
     records: DataFrame
-    """As records: rows, and the dead letters as they were."""
+    """The rows as records, and the dead letters as they were."""
     runs: int
     ranges: Mapping[int, tuple[int, int]]
     """From where to where each partition must be there."""
     holes: list[str]
     progress: Progress
-    """The newest of them: of which topic the table is."""
+    """The newest commit, which names the topic."""
     keeps_values: bool
     """Whether values are kept as they were: else they are JSON of the columns."""
     keeps_keys: bool
-    """The same of keys."""
+    """Whether keys are kept as they were."""
     skipped: list[Gap] = field(default_factory=list)
     """The gaps in `ranges` that commits name: offsets that the topic had deleted."""
 
     def is_of(self, topic: str, cluster_id: str) -> bool:
-        """Whether it was loaded from a topic of this name in this cluster."""
+        """Return whether the table was loaded from a topic of this name in this cluster."""
         return self.progress.topic == topic and self.progress.cluster_id in (
             cluster_id,
             UNKNOWN_CLUSTER,
@@ -66,15 +66,17 @@ class AuditedTable:
         return starts
 
     def parts(self, topic: str, cluster_id: str) -> list[str]:
-        """By which parts its records are those of a topic. A record that was sent to another topic
-        has another place and perhaps another time there."""
+        """Return the parts by which the table's records are compared with those of a topic.
+
+        A record that was sent to another topic has another place there, and perhaps another time.
+        """
         of_place = ("partition", "offset", "timestamp")
         return [
-            one
-            for one in PARTS
-            if (one not in of_place or self.is_of(topic, cluster_id))
-            and (one != "value" or self.keeps_values)
-            and (one != "key" or self.keeps_keys)
+            part
+            for part in PARTS
+            if (part not in of_place or self.is_of(topic, cluster_id))
+            and (part != "value" or self.keeps_values)
+            and (part != "key" or self.keeps_keys)
         ]
 
 
@@ -86,11 +88,10 @@ def looked_at(
     version: str | None = None,
     time: str | None = None,
 ) -> AuditedTable:
-    """The table at `path`, and its dead letters where it has some. PipelineError where it is none.
+    """Return the table at `path` with its dead letters. Raises PipelineError if there is no table.
 
-    `letters` is where they lie, `PATH-dead-letters` if None. As of a version or a time of the table
-    there are those alone of the dead letters that lie before where it ended: they are committed
-    before the rows.
+    `letters`: the path of the dead letters, `PATH-dead-letters` if None. As of a version or a time
+    of the table, its dead letters are those before its end then: they are committed before rows.
     """
     table = open_table(spark, form, path)
     reached = table.progress() if table.exists() else None
@@ -115,28 +116,28 @@ def looked_at(
         records = records.unionByName(refused)
     elif letters is not None:
         raise PipelineError(f"{letters} is no table of dead letters that table wrote")
-    found, holes = told(commits, reached, _first(records))
+    loaded, holes = loaded_ranges(commits, reached, _first(records))
     return AuditedTable(
         records,
         reached.run,
-        found,
+        loaded,
         holes,
         reached,
         keeps_values(rows, fields),
         keeps_bytes(rows, "key"),
-        skipped_in(reached.gaps, found),
+        skipped_in(reached.gaps, loaded),
     )
 
 
-def told(
+def loaded_ranges(
     commits: list[Progress], reached: Progress, first: Mapping[int, int]
 ) -> tuple[dict[int, tuple[int, int]], list[str]]:
-    """What must be there, by all commits; where the oldest are forgotten, from the `first` offset
-    of each partition on."""
+    """Return from where to where each partition was loaded, and the offsets between two commits;
+    if the oldest commits are forgotten, from the `first` offset of each partition on."""
     # Of a restored table the numbers go on: they begin with 1 all the same.
     if commits and commits[0].run == 1:
         return ranges(commits)
-    starts = {one: min(first.get(one, end), end) for one, end in reached.ends.items()}
+    starts = {index: min(first.get(index, end), end) for index, end in reached.ends.items()}
     return ranges([replace(reached, starts=starts)])
 
 
@@ -146,7 +147,7 @@ def _first(records: DataFrame) -> dict[int, int]:
 
 
 def _before(ends: Mapping[int, int]) -> Column:
-    each = (f"(partition = {one} AND offset < {end})" for one, end in ends.items())
+    each = (f"(partition = {index} AND offset < {end})" for index, end in ends.items())
     return F.expr(" OR ".join(each) or "false")
 
 

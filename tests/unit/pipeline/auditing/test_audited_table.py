@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from pipeline.auditing.audited_table import AuditedTable, told
+from pipeline.auditing.audited_table import AuditedTable, loaded_ranges
 from pipeline.tables.progress import Progress
 from pipeline.topics import Offsets
 
@@ -18,12 +18,12 @@ SECOND = FIRST.following({0: 9, 1: 0}, {0: 12, 1: 4})
 
 
 def test_all_commits_say_what_must_be_there() -> None:
-    assert told([FIRST, SECOND], SECOND, {}) == ({0: (3, 12), 1: (0, 4)}, [])
+    assert loaded_ranges([FIRST, SECOND], SECOND, {}) == ({0: (3, 12), 1: (0, 4)}, [])
 
 
 def test_what_the_oldest_commits_said_is_seen_in_the_rows() -> None:
-    assert told([SECOND], SECOND, {0: 5, 1: 2}) == ({0: (5, 12), 1: (2, 4)}, [])
-    assert told([], SECOND, {0: 5}) == ({0: (5, 12), 1: (4, 4)}, [])
+    assert loaded_ranges([SECOND], SECOND, {0: 5, 1: 2}) == ({0: (5, 12), 1: (2, 4)}, [])
+    assert loaded_ranges([], SECOND, {0: 5}) == ({0: (5, 12), 1: (4, 4)}, [])
 
 
 def audited(progress: Progress, loaded: dict[int, tuple[int, int]]) -> AuditedTable:
