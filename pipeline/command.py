@@ -1,6 +1,7 @@
 """The command `ottla-pipeline JOB`: arguments to a job, what goes wrong to one line.
 
-Owns the parser and the exit codes: 0 done, 1 an audit found something, 2 the job could not run.
+Owns the parser and the exit codes: 0 done, 1 an audit found something, 2 the job could not run; an
+error may have another one, such as 3 for more dead letters than `table` may write.
 Spark is imported, and its JVM started, only by jobs that need it.
 """
 
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(given)
     except PipelineError as error:
-        return _refused(str(error))
+        return _refused(str(error), error.exit_code)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in ("pyspark", "confluent_kafka", "py4j"):
@@ -127,6 +128,6 @@ def _module(job: str) -> Any:
     return import_module(f"pipeline.jobs.{job}")
 
 
-def _refused(sentence: str) -> int:
+def _refused(sentence: str, exit_code: int = EXIT_REFUSED) -> int:
     print(f"ottla-pipeline: {sentence}", file=sys.stderr, flush=True)
-    return EXIT_REFUSED
+    return exit_code

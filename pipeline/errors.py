@@ -12,6 +12,8 @@ from contextlib import suppress
 class PipelineError(Exception):
     """A job cannot run, or go on, as it was asked to; `str()` says why and what to do."""
 
+    exit_code = 2
+
 
 class Unreachable(PipelineError):
     """A broker, or a schema registry, does not answer at present. A job that repeats waits for the

@@ -85,16 +85,18 @@ class Target:
         ends: Mapping[int, int],
         gaps: Sequence[Gap] = (),
         epochs: Mapping[int, int] | None = None,
-    ) -> None:
-        """Commit rows; the other arguments are those of `Progress.following`."""
+    ) -> int:
+        """Commit rows, and return how many; the other arguments are those of
+        `Progress.following`."""
         if not self._there:
             kept = {**self._kept, KEY: self.reached.text()}
             self._table.create(rows.schema, kept)
             self._there = True
         following = self.reached.following(starts, ends, gaps, epochs)
-        self._table.append(arranged(rows), following)
+        added = self._table.append(arranged(rows), following)
         self.reached = following
         self._has_new_gaps |= bool(gaps)
+        return added
 
     def look_after(self) -> None:
         """Do what only some runs do, by the run's number: so a job of one run does it, too."""

@@ -1,9 +1,9 @@
 """The job `replay`: rows of files back into a topic, with keys, headers and timestamps kept.
 
 Of a table that `table` or `load` wrote, as of a version or a time, each row is the record that it
-was. Of others (Parquet, JSON, CSV)
-a row becomes JSON, and options name the columns of key and timestamp; a line that is no row goes
-to the dead letters as it is. The executors send (`pipeline.row_sending`). At least once: a task of
+was, and so is each row of a table of dead letters. Of others (Parquet, JSON, CSV) a row becomes
+JSON, and options name the columns of key and timestamp; a line that is no row goes to the dead
+letters as it is. The executors send (`pipeline.row_sending`). At least once: a task of
 Spark that is tried again sends its rows again.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,7 +32,7 @@ from pipeline.spark.session import Needs
 from pipeline.tables import file_rows
 from pipeline.tables.file_rows import MISFIT
 from pipeline.tables.table import form_of, no_versions, open_table, quoted
-from pipeline.tables.table_records import AS_JSON, between, records_of
+from pipeline.tables.table_records import AS_JSON, between, kept_records, records_of
 from pipeline.topics import KEPT_FOR_EVER, Cluster
 
 TABLES = ("table", "delta", "iceberg")
@@ -241,9 +242,9 @@ def _records_of(
 
 def table_rows(
     spark: SparkSession, options: argparse.Namespace
-) -> tuple[DataFrame, dict[str, str] | None]:
-    """Of the version and the times that the options name, an audit names no times; and how the
-    field of each column is called."""
+) -> tuple[DataFrame, Mapping[str, str] | None]:
+    """Return the rows of the version and the times that the options name, and how the field of
+    each column is called: as `records_of` takes both. An audit names no times."""
     form = table_form(options)
     table = open_table(spark, form, options.files)
     if not table.exists():
@@ -251,10 +252,9 @@ def table_rows(
             f"{options.files} is no table that table or load wrote: say --format delta, iceberg, "
             "parquet, json or csv"
         )
-    given = vars(options)
-    rows = table.read(*version_of(options))
-    fields = field_names(table.properties().get(COLUMNS_KEPT))
-    return between(rows, given.get("from_time"), given.get("to_time")), fields
+    given, properties = vars(options), table.properties()
+    rows = between(table.read(*version_of(options)), given.get("from_time"), given.get("to_time"))
+    return kept_records(rows, properties, field_names(properties.get(COLUMNS_KEPT)))
 
 
 def _check_times(options: argparse.Namespace) -> None:

@@ -43,6 +43,7 @@ from pipeline.sources import TopicState
 from pipeline.spark.kafka_source import with_any_time
 from pipeline.spark.session import Needs
 from pipeline.spark.waiting import Say, busy, teller
+from pipeline.tables.dead_letter_limit import DeadLetterLimit, counted, limit
 from pipeline.tables.progress import DEAD_LETTERS, ROWS, is_another
 from pipeline.tables.table import FORMATS, open_table, wants
 from pipeline.topics import Offsets
@@ -81,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="Write records that do not fit the table to this folder. [default: "
         "TABLE-dead-letters]",
+    )
+    parser.add_argument(
+        "--max-dead-letters",
+        type=limit,
+        metavar="N|N%",
+        help="End with exit code 3 after a run with which more than N records, or more than N "
+        "percent of them, are dead letters. What is committed stays. [default: no limit]",
     )
     add_offset_arguments(parser)
     add_loop_arguments(parser)
@@ -180,6 +188,14 @@ def _repeats(options: argparse.Namespace) -> bool:
     return options.every is not None or options.for_ever
 
 
+def _table_path(options: argparse.Namespace) -> str:
+    return options.table or place(f"pipeline-data/{options.topic}")
+
+
+def _dead_letters_path(options: argparse.Namespace) -> str:
+    return options.dead_letters or f"{_table_path(options).rstrip('/')}-dead-letters"
+
+
 def needs(options: argparse.Namespace) -> Needs:
     """Return the jars, extensions and catalogs of the table's and the columns' formats."""
     needed = needs_of([options.to], options)
@@ -201,8 +217,11 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
         lambda partitions: open_transactions(sources.reading(options), options.topic, partitions),
         repeats=_repeats(options),
     )
+    letter_limit = DeadLetterLimit(
+        options.max_dead_letters, _repeats(options), _dead_letters_path(options)
+    )
     if not _repeats(options):
-        Filling(spark, options, say, held_back).catch_up()
+        Filling(spark, options, say, held_back, letter_limit).catch_up()
         return 0
     outages, ask = Outages(say), partial(_ask_servers, options)
     job: Filling | None = None
@@ -210,7 +229,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
         began = time.monotonic()
         try:
             if job is None:
-                job = Filling(spark, options, say, held_back)
+                job = Filling(spark, options, say, held_back, letter_limit)
             loaded = job.catch_up()
         except Exception as error:
             outage = outage_of(error, ask)
@@ -229,19 +248,27 @@ class Filling:
     """A topic, its table and its dead letters, and how far both hold the topic."""
 
     def __init__(
-        self, spark: SparkSession, options: argparse.Namespace, say: Say, held_back: HeldBack
+        self,
+        spark: SparkSession,
+        options: argparse.Namespace,
+        say: Say,
+        held_back: HeldBack,
+        letter_limit: DeadLetterLimit,
     ) -> None:
         self._spark = spark
         self._options = options
         self._say = say
         self._held_back = held_back
+        self._limit = letter_limit
         self._source = sources.source_of(spark, options)
         self._topic: str = options.topic
         self._first: FirstOffsets | None = options.first
-        path = options.table or place(f"pipeline-data/{options.topic}")
-        letters = options.dead_letters or f"{path.rstrip('/')}-dead-letters"
-        self._table = Target(open_table(spark, options.to, path), options, ROWS, say)
-        self._letters = Target(open_table(spark, options.to, letters), options, DEAD_LETTERS, say)
+        rows, letters = (
+            open_table(spark, options.to, path)
+            for path in (_table_path(options), _dead_letters_path(options))
+        )
+        self._table = Target(rows, options, ROWS, say)
+        self._letters = Target(letters, options, DEAD_LETTERS, say)
         self._columns: Columns | None = None
         self._starts: Mapping[int, int] = {}
         """From where the present run still has to read, or the last one had."""
@@ -374,7 +401,7 @@ class Filling:
         epochs = {index: state.offsets[index].leader_epoch for index in ends}
         records = self._source.batch(starts, ends, any_time)
         checked = self._columns.checked(records)
-        refused = 0
+        refused = dead_letters = 0
         formats = (self._columns.key, self._columns.value)
         if not all(isinstance(form, Raw) for form in formats):
             # Read and parsed once, for what is new, what is refused and what fits.
@@ -392,23 +419,26 @@ class Filling:
                 if checked.is_cached:
                     new = not_yet(misfits, self._letters.reached.ends, starts)
                     refused = new.count()
+                    dead_letters = refused if new is misfits else misfits.count()
             self._check_not_made_again(state.topic_id)
             with busy(self._say, f"committing rows of {count:,} offsets"):
                 if refused:
                     self._letters.append(new, starts, ends)
-                self._table.append(rows, starts, ends, batch.gaps, known(epochs))
+                added = self._table.append(rows, starts, ends, batch.gaps, known(epochs))
         finally:
             if checked.is_cached:
                 checked.unpersist()
         self._epochs.clear()
         # What is kept as it is has been read in the commit alone.
         self._check_not_made_again(state.topic_id)
-        bad = f", {refused:,} records into {self._letters.path}" if refused else ""
+        bad = f", {counted(refused, 'dead letter')} into {self._letters.path}" if refused else ""
         self._say(
             f"run {self._table.reached.run}: {count:,} offsets of {len(ends)} partitions into "
-            f"{self._table.path}{bad}{self._skipped(batch)} in {time.monotonic() - began:.1f} s"
+            f"{self._table.path}: {counted(added, 'row')}{bad}{self._skipped(batch)} in "
+            f"{time.monotonic() - began:.1f} s"
         )
         self._table.look_after()
+        self._limit.check(added, dead_letters)
         return count
 
     def _skipped(self, batch: RunPlan) -> str:

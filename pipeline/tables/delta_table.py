@@ -39,6 +39,7 @@ _CONFLICT = ("DELTA_CONCURRENT", "DELTA_PROTOCOL_CHANGED", "DELTA_METADATA_CHANG
 _MAPPED = "delta.columnMapping.mode"
 _MAPPING = {_MAPPED: "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
 _BARE = re.compile(r"[^ ,;{}()\n\t=]*")
+_OF_COMMIT = ("version", "operation", "operationParameters", "operationMetrics", "userMetadata")
 _HISTORY_FIRST, _HISTORY_ALL = 50, 1_000_000
 # Files of at least this share of the target are left as they are.
 _FULL = 0.75
@@ -81,8 +82,8 @@ class DeltaTable(SqlTable):
                 break
         return self._of_rows()
 
-    def append(self, rows: DataFrame, progress: Progress) -> None:
-        """One commit of Delta."""
+    def append(self, rows: DataFrame, progress: Progress) -> int:
+        """Add rows in one commit of Delta; return how many."""
         mapping = _mapping(rows.schema)
         if mapping and _MAPPED not in self.properties():
             self.remember(mapping)
@@ -95,9 +96,11 @@ class DeltaTable(SqlTable):
                 raise another_writer(self.path, progress.run) from error
             raise
         # Of a transaction that is there already Delta skips the rows and says nothing.
-        recent = (parsed(one.userMetadata) for one in self._history(_HISTORY_FIRST))
-        if not any(one is not None and one.writer == progress.writer for one in recent):
-            raise another_writer(self.path, progress.run)
+        for commit in self._history(_HISTORY_FIRST):
+            kept = parsed(commit.userMetadata)
+            if kept is not None and kept.writer == progress.writer:
+                return int((commit.operationMetrics or {}).get("numOutputRows") or 0)
+        raise another_writer(self.path, progress.run)
 
     def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
         """All that the history has, up to the present version or the one that is asked for."""
@@ -177,7 +180,7 @@ class DeltaTable(SqlTable):
     def _history(self, limit: int) -> list[Row]:
         """Newest first."""
         found = self._sql(f"DESCRIBE HISTORY {self._name} LIMIT {limit}")
-        return found.select("version", "operation", "operationParameters", "userMetadata").collect()
+        return found.select(*_OF_COMMIT).collect()
 
 
 def _mapping(kind: DataType) -> dict[str, str]:

@@ -82,8 +82,8 @@ class IcebergTable(SqlTable):
                 return found
         return self._of_rows()
 
-    def append(self, rows: DataFrame, progress: Progress) -> None:
-        """One snapshot: staged, then published."""
+    def append(self, rows: DataFrame, progress: Progress) -> int:
+        """Add rows in one snapshot, which is staged, then published; return how many."""
         with self._staging(f"{progress.owner}:{progress.run}"):
             writer = rows.writeTo(self._name).option("mergeSchema", "true")
             writer = writer.option("check-ordering", "false")  # by name
@@ -91,10 +91,10 @@ class IcebergTable(SqlTable):
         before = self.progress()
         if before is None or before.run >= progress.run:
             raise another_writer(self.path, progress.run)
-        (ours,) = (
-            number
-            for number, one in self._snapshots().items()
-            if one.summary.get(KEY) == progress.text()
+        ((ours, summary),) = (
+            (number, snapshot.summary)
+            for number, snapshot in self._snapshots().items()
+            if snapshot.summary.get(KEY) == progress.text()
         )
         try:
             self._call("cherrypick_snapshot", snapshot_id=str(ours))
@@ -102,6 +102,7 @@ class IcebergTable(SqlTable):
             if says(error, _CONFLICT):
                 raise another_writer(self.path, progress.run) from error
             raise
+        return int(summary.get("added-records") or 0)
 
     def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
         """All that have not expired, up to the present snapshot or the one that is asked for."""

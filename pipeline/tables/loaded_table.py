@@ -159,6 +159,11 @@ class LoadedTable:
             self._files.delete(staging)
         return manifest
 
+    def count(self, manifest: Manifest) -> int:
+        """Return how many rows a run has written: what the ends of its files say."""
+        files = [exactly(f"{self._files.root}/{file}") for file in manifest.placed()]
+        return self._spark.read.parquet(*files).count() if files else 0
+
     def commit(self, manifest: Manifest) -> None:
         """From here on the run counts."""
         try:

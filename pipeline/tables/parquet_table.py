@@ -55,10 +55,10 @@ class ParquetTable:
         self._table.finish_last()
         return _progress(manifests)
 
-    def append(self, rows: DataFrame, progress: Progress) -> None:
-        """One manifest."""
+    def append(self, rows: DataFrame, progress: Progress) -> int:
+        """Add rows with one manifest; return how many."""
         ends = {one: progress.ends[one] for one in progress.starts}
-        self._table.write(
+        manifest = self._table.write(
             layout(rows),
             progress.topic,
             progress.cluster_id,
@@ -67,6 +67,7 @@ class ParquetTable:
             {**self.properties(), KEY: progress.text()},
             run=progress.run,
         )
+        return self._table.count(manifest)
 
     def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
         """All of them."""

@@ -62,8 +62,9 @@ class Table(Protocol):
         """
         ...
 
-    def append(self, rows: DataFrame, progress: Progress) -> None:
-        """Add rows, whole. PipelineError where another writer came between: nothing was added."""
+    def append(self, rows: DataFrame, progress: Progress) -> int:
+        """Add rows, whole; return how many. PipelineError where another writer came between:
+        nothing was added."""
         ...
 
     def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:

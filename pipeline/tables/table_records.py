@@ -3,7 +3,8 @@
 A value that was kept as bytes or text comes back as it was. One that became columns comes back as
 JSON of them, with the names that its fields had, and as no value where all of them are null; a key
 that became a column of another type as JSON, too. `fields` says everywhere how the field of each
-column is called; it is None where values were kept as they were. Functions of DataFrames alone.
+column is called; it is None where values were kept as they were. A row of a table of dead letters
+has the record's bytes. Functions of DataFrames alone.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 
 from pipeline.record_times.bounded import own_headers, time_ms
+from pipeline.tables.progress import DEAD_LETTERS, KEY, parsed
 from pipeline.tables.table import quoted
 
 _OWN = ("topic", "partition", "offset", "timestamp", "key", "headers")
+_REASON = "reason"
+"""The column that a table of dead letters has beside the record."""
 AS_JSON = {
     "ignoreNullFields": "false",
     # Spark's own forms end with the milliseconds.
@@ -42,6 +46,17 @@ def records_of(
         time_ms().alias("timestamp_ms"),
         partition.alias("partition"),
     )
+
+
+def kept_records(
+    rows: DataFrame, properties: Mapping[str, str], fields: Mapping[str, str] | None
+) -> tuple[DataFrame, Mapping[str, str] | None]:
+    """Return the rows of a table with its properties, and the `fields` that they have, as
+    `records_of` takes both: a dead letter is the record that it was, without its reason."""
+    progress = parsed(properties.get(KEY))
+    if progress is None or progress.of != DEAD_LETTERS:
+        return rows, fields
+    return rows.drop(_REASON), None
 
 
 def between(rows: DataFrame, start: str | None, end: str | None) -> DataFrame:

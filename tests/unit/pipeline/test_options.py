@@ -92,6 +92,7 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         "--every": (*NUMBER, "0"),
         **dict.fromkeys(("--batch-max", "--file-size", "--keep-days"), WHOLE),
         "--merge-above": ("-1", "1.5", "many", ""),
+        "--max-dead-letters": ("-1", "1.5", "100%", "-1%", "few", "%", ""),
         **dict.fromkeys(("--value-format", "--key-format"), ("xml", "")),
         **dict.fromkeys(("--schema", "--key-schema"), ("banana(", "/not/there", "")),
         "--new-fields": ("banana", "add"),

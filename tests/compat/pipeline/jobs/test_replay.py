@@ -94,6 +94,45 @@ def test_a_loaded_table_is_sent_as_it_was(spark: SparkSession, tmp_path: Path) -
 
 
 @on_spark
+@pytest.mark.parametrize("form", ["delta", "iceberg", "parquet"])
+def test_a_dead_letter_is_sent_as_the_record_that_it_was(
+    spark: SparkSession, tmp_path: Path, form: str
+) -> None:
+    """Also in a folder whose name does not say what it holds."""
+    from dataclasses import replace
+
+    from pipeline.command import parser_for
+    from pipeline.jobs.replay import read_records
+    from pipeline.tables.progress import DEAD_LETTERS, KEY
+    from pipeline.tables.table import open_table
+    from tests.compat.pipeline.small_frames import records
+    from tests.compat.pipeline.tables.table_life import NOTHING
+
+    letters = open_table(spark, form, str(tmp_path / "t"))
+    header = "array(named_struct('key', 'reason', 'value', X'00FF')) AS headers"
+    refused = records(spark, b'{"id":"seven"}', None, b"\xff\x00").selectExpr(
+        "* EXCEPT (headers)", header, "'the field id does not fit' AS reason"
+    )
+    began = replace(NOTHING, of=DEAD_LETTERS)
+    letters.create(refused.schema, {KEY: began.text()})
+    assert letters.append(refused, began.following({0: 0}, {0: 3})) == 3
+    given = ["replay", "--topic", "t", "--files", str(tmp_path / "t")]
+    rows = read_records(spark, parser_for("replay").parse_args(given), True).collect()
+    assert [row.value and bytes(row.value) for row in rows] == [
+        b'{"id":"seven"}',
+        None,
+        b"\xff\x00",
+    ]
+    at_ms = NOON.timestamp() * 1000
+    assert {(bytes(row.key), row.partition, row.timestamp_ms) for row in rows} == {
+        (b"S1", 0, at_ms)
+    }
+    assert [(one.key, bytes(one.value)) for one in rows[0].headers] == [("reason", b"\x00\xff")]
+    later = parser_for("replay").parse_args([*given, "--from-time", "2026-03-02T12:00:01"])
+    assert read_records(spark, later).count() == 0
+
+
+@on_spark
 def test_files_of_another_format_are_one_line(spark: SparkSession, tmp_path: Path) -> None:
     from pipeline.command import parser_for
     from pipeline.errors import PipelineError

@@ -140,7 +140,7 @@ def test_a_column_that_comes_midway_and_a_type_that_changes(
 
     topic.values += [{"id": 3, "name": "x"}, {"id": "four"}, {"id": 5, "s": {"b": [True]}}, None]
     code, said = topic.fill(*as_json)
-    assert code == 0 and "2 records into" in said[-1], said
+    assert code == 0 and ": 2 rows, 2 dead letters into" in said[-1], said
     wanted = [
         (0, 1, {"a": 1, "b": None}, None),
         (1, 2, None, None),
@@ -172,6 +172,25 @@ def test_a_column_that_comes_midway_and_a_type_that_changes(
     ]
     check_made_again(topic, *as_json)
     assert topic.letters() == misfits
+
+
+@formats("parquet")
+def test_dead_letters_above_a_limit_end_the_job_and_are_committed(
+    spark: SparkSession, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = Topic(spark, monkeypatch, form, tmp_path / "t")
+    words = ("--value-format", "json", "--schema", "id BIGINT", "--max-dead-letters", "1")
+    topic.values += [{"id": 1}, {"id": "two"}]
+    code, said = topic.fill(*words)
+    assert code == 0 and ": 1 row, 1 dead letter into" in said[-1], said
+    topic.values += [{"id": "three"}, {"id": "four"}, {"id": 5}, {"id": "six"}]
+    code, said = topic.fill(*words, "--batch-max", "3", "--every", "0.001")
+    (sentence,) = refusals(said)
+    assert code == 3 and "2 dead letters since the job began, more than --max-dea" in sentence
+    assert topic.reached() == (2, {0: 5}), "rows and letters of that run are committed, no more"
+    assert topic.fill(*words)[0] == 0
+    assert topic.rows("offset", "id") == [(0, 1), (4, 5)]
+    assert [offset for offset, _ in topic.letters()] == [1, 2, 3, 5]
 
 
 @formats()
