@@ -1,37 +1,31 @@
-"""How the columns of a table change: new ones are merged, a changed type is refused.
+"""How the columns of a table change: new ones are merged, types grow, other changes are refused.
 
-Pure functions of schemas. A column is never taken away: a schema that lacks one leaves it as it is.
+Pure functions of schemas. A column is never taken away: a schema that lacks a column leaves the
+column as it is. The tables' own package changes a table; here is decided to what.
 """
 
 from __future__ import annotations
 
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    MapType,
-    ShortType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from pipeline.columns.schema_text import told
 from pipeline.errors import PipelineError
+from pipeline.types.widening import both, can_grow
 
-_WHOLE: tuple[type[DataType], ...] = (ShortType, IntegerType, LongType)
-_FLOATING: tuple[type[DataType], ...] = (FloatType, DoubleType)
+_NO_GROWTH = {
+    "iceberg": ", which Iceberg does not change",
+    "parquet": ", but columns of plain Parquet do not grow, as those of Delta and Iceberg do",
+}
 
 
-def merged(kept: StructType, wanted: StructType, path: str = "") -> StructType:
-    """The kept columns and, behind them, those that are new in `wanted`.
+def merged(kept: StructType, wanted: StructType, form: str, path: str = "") -> StructType:
+    """Return the kept columns and, behind them, those that are new in `wanted`.
 
-    A column of a narrower type than the kept one stays as it is: all its values fit. PipelineError
-    for one of a wider or another type: files of both would lie in one table, and not every reader
-    brings them together (Delta has to be told, Parquet has no word for it).
+    A column whose type in `wanted` is narrower keeps its type, for all values fit. If the type is
+    wider, or each type has values that the other lacks, the column gets the narrowest type that
+    holds both, where a table of the format `form` can change the column to that type.
+    PipelineError for any other type: a table would have files of both, which readers do not bring
+    together.
     """
     new = {field.name: field for field in wanted}
     fields = []
@@ -40,7 +34,7 @@ def merged(kept: StructType, wanted: StructType, path: str = "") -> StructType:
         if other is None:
             fields.append(field)
         else:
-            kind = _together(field.dataType, other.dataType, f"{path}{field.name}")
+            kind = _together(field.dataType, other.dataType, form, f"{path}{field.name}")
             fields.append(StructField(field.name, kind, other.nullable))
     _refuse_other_case(kept, list(new), path)
     return StructType([*fields, *new.values()])
@@ -78,32 +72,21 @@ def _grown(kept: DataType, found: DataType) -> DataType:
     return kept
 
 
-def _together(kept: DataType, wanted: DataType, path: str) -> DataType:
+def _together(kept: DataType, wanted: DataType, form: str, path: str) -> DataType:
     if isinstance(kept, StructType) and isinstance(wanted, StructType):
-        return merged(kept, wanted, f"{path}.")
+        return merged(kept, wanted, form, f"{path}.")
     if isinstance(kept, ArrayType) and isinstance(wanted, ArrayType):
-        return ArrayType(_together(kept.elementType, wanted.elementType, f"{path}[]"))
+        return ArrayType(_together(kept.elementType, wanted.elementType, form, f"{path}[]"))
     if isinstance(kept, MapType) and isinstance(wanted, MapType):
-        return MapType(kept.keyType, _together(kept.valueType, wanted.valueType, f"{path}[]"))
-    if kept == wanted or _fits(wanted, kept):
-        return kept
+        return MapType(kept.keyType, _together(kept.valueType, wanted.valueType, form, f"{path}[]"))
+    wider = both(kept, wanted)
+    if wider == kept or (wider is not None and can_grow(form, kept, wider)):
+        return wider
     raise PipelineError(
-        f"column {path} is {told(kept)} in the table and would be {told(wanted)}: write into "
-        f"another table, or keep {told(kept)} in the schema"
+        f"column {path} is {told(kept)} in the table and would be {told(wanted)}"
+        f"{'' if wider is None else _NO_GROWTH[form]}: write into another table, or keep "
+        f"{told(kept)} in the schema"
     )
-
-
-def _fits(narrow: DataType, wide: DataType) -> bool:
-    """Whether every value of the one is a value of the other."""
-    for order in (_WHOLE, _FLOATING):
-        if type(narrow) in order and type(wide) in order:
-            return order.index(type(narrow)) <= order.index(type(wide))
-    if isinstance(narrow, DecimalType) and isinstance(wide, DecimalType):
-        return (
-            narrow.scale <= wide.scale
-            and narrow.precision - narrow.scale <= wide.precision - wide.scale
-        )
-    return False
 
 
 def _refuse_other_case(kept: StructType, new: list[str], path: str) -> None:

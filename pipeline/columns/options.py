@@ -148,7 +148,7 @@ def _value(
     given = _given(options, "value")
     if kept:
         there = _fields(kept)
-        fields = there if given is None else merged(there, given)
+        fields = there if given is None else merged(there, given, options.to)
     else:
         fields = _found(sample(), names) if given is None else given
     return Json(fields, options.new_fields or (ADD if given is None else IGNORE), names=names)
@@ -162,14 +162,14 @@ def _key(options: argparse.Namespace, kept: dict[str, str]) -> Format:
     given = _given(options, "key")
     assert given is not None, "it was checked"
     if kept:
-        given = merged(_fields(kept), given, "key.")
+        given = merged(_fields(kept), given, options.to, "key.")
     return Json(given, name="key")
 
 
 def _avro(options: argparse.Namespace, kept: dict[str, str], what: str) -> Format:
     reader, framed, number = _reader(options, what)
     name = "key" if what == "key" else None
-    found = Avro.of(reader, _fields(kept) if kept else None, framed, name)
+    found = Avro.of(reader, _fields(kept) if kept else None, framed, name, options.to)
     if framed is None:
         return found
     seen = set(json.loads(kept["ids"])) if kept else set()

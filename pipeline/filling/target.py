@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from pipeline.filling.first_offsets import FirstOffsets
 from pipeline.sources import TopicState
@@ -72,11 +73,16 @@ class Target:
         """Return the table's properties; none if the table is not there yet."""
         return self._table.properties() if self._there else {}
 
+    def expect(self, columns: StructType) -> None:
+        """Raise PipelineError if a person renamed one of these columns, which earlier runs
+        wrote."""
+        self._table.expect(columns)
+
     def keep(self, key: str, text: str) -> None:
         """Keep a property with the table, from before its next commit on."""
-        if self._there and self._table.properties().get(key) != text:
-            self._table.remember({key: text})
-        self._kept[key] = text
+        self._kept.pop(key, None)
+        if self.properties().get(key) != text:
+            self._kept[key] = text
 
     def append(
         self,
@@ -92,6 +98,9 @@ class Target:
             kept = {**self._kept, KEY: self.reached.text()}
             self._table.create(rows.schema, kept)
             self._there = True
+        elif self._kept:
+            self._table.remember(self._kept)
+        self._kept = {}
         following = self.reached.following(starts, ends, gaps, epochs)
         added = self._table.append(arranged(rows), following)
         self.reached = following

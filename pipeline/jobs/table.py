@@ -22,6 +22,7 @@ from pipeline.columns import options as column_options
 from pipeline.columns.columns import KEY as COLUMNS
 from pipeline.columns.columns import Columns
 from pipeline.columns.held_names import check_names
+from pipeline.columns.kept_columns import kept_columns
 from pipeline.columns.options import columns_of
 from pipeline.columns.plain import Raw
 from pipeline.errors import PipelineError, Unreachable
@@ -264,7 +265,7 @@ class Filling:
         self._topic: str = options.topic
         self._first: FirstOffsets | None = options.first
         rows, letters = (
-            open_table(spark, options.to, path)
+            open_table(spark, options.to, path, say)
             for path in (_table_path(options), _dead_letters_path(options))
         )
         self._table = Target(rows, options, ROWS, say)
@@ -373,6 +374,8 @@ class Filling:
             ),
             self._tell_of_time,
         )
+        if kept is not None:
+            self._table.expect(kept_columns(kept))
         self._table.keep(COLUMNS, self._columns.to_text())
 
     def _sample(self, offsets: Mapping[int, Offsets], any_time: bool) -> DataFrame:

@@ -10,13 +10,14 @@ Information".
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from pipeline.options import as_spark_has_it, exactly
+from pipeline.tables.column_changes import Growth
 from pipeline.tables.progress import Progress, farthest, parsed
 from pipeline.tables.sql_table import SqlTable
 from pipeline.tables.table import Size, another_writer, as_of, forgotten, quoted, says
@@ -38,6 +39,14 @@ _CONFLICT = ("DELTA_CONCURRENT", "DELTA_PROTOCOL_CHANGED", "DELTA_METADATA_CHANG
 # Delta's files have names of their own for columns, where Parquet is not to have those.
 _MAPPED = "delta.columnMapping.mode"
 _MAPPING = {_MAPPED: "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
+_MAPPING_READERS = (
+    "Spark and DuckDB read such a table, "
+    "deltalake 1.6 reads every column as null, polars refuses it"
+)
+_WIDENS = "delta.enableTypeWidening"
+_WIDENING_READERS = (
+    "Spark with Delta 4 and DuckDB read such a table, deltalake 1.6 and polars refuse it"
+)
 _BARE = re.compile(r"[^ ,;{}()\n\t=]*")
 _OF_COMMIT = ("version", "operation", "operationParameters", "operationMetrics", "userMetadata")
 _HISTORY_FIRST, _HISTORY_ALL = 50, 1_000_000
@@ -50,10 +59,10 @@ _CUBE = 4
 class DeltaTable(SqlTable):
     """The folder `path`, local or a URI."""
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, say: Callable[[str], None] = print) -> None:
         path = path.rstrip("/")
         place = as_spark_has_it(path)
-        super().__init__(spark, path, place, f"delta.{quoted(place)}")
+        super().__init__(spark, path, place, f"delta.{quoted(place)}", say)
 
     def exists(self) -> bool:
         """Whether a Delta table lies there."""
@@ -65,8 +74,11 @@ class DeltaTable(SqlTable):
             raise
 
     def create(self, schema: StructType, properties: Mapping[str, str]) -> None:
-        """An empty table, clustered by time."""
-        properties = {**properties, **_mapping(schema)}
+        """Make an empty table, clustered by time."""
+        odd = odd_name(schema)
+        if odd is not None:
+            self._say_of_mapping(odd)
+            properties = {**properties, **_MAPPING}
         self._create(schema, "delta CLUSTER BY (`timestamp`)", properties, _CONFLICT)
 
     def progress(self) -> Progress | None:
@@ -84,9 +96,11 @@ class DeltaTable(SqlTable):
 
     def append(self, rows: DataFrame, progress: Progress) -> int:
         """Add rows in one commit of Delta; return how many."""
-        mapping = _mapping(rows.schema)
-        if mapping and _MAPPED not in self.properties():
-            self.remember(mapping)
+        odd = odd_name(rows.schema)
+        if odd is not None and _MAPPED not in self.properties():
+            self._say_of_mapping(odd)
+            self.remember(_MAPPING)
+        rows = self._adapt(rows, progress.run, _CONFLICT)
         writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
         writer = writer.option("txnAppId", progress.owner).option("txnVersion", progress.run)
         try:
@@ -147,6 +161,19 @@ class DeltaTable(SqlTable):
         self._spark.conf.set(key, "false")
         self._sql(f"VACUUM {self._name} RETAIN {days * 24} HOURS").collect()
 
+    def _say_of_mapping(self, name: str) -> None:
+        self._say(
+            f"{self.path}: the name {name!r} switches on Delta's column mapping for all columns: "
+            f"{_MAPPING_READERS}; a --schema without the name, or --to iceberg, needs no mapping"
+        )
+
+    def _before_growth(self) -> None:
+        if self.properties().get(_WIDENS) != "true":
+            self.remember({_WIDENS: "true"})
+
+    def _say_of_growth(self, growth: Growth) -> None:
+        self._say(f"{self.path}: {growth}, by Delta's type widening: {_WIDENING_READERS}")
+
     def _as_of(self, version: str | None, time: str | None) -> int:
         times = F.unix_micros("timestamp").alias("at")
         history = self._sql(f"DESCRIBE HISTORY {self._name}").select("version", times).collect()
@@ -183,18 +210,20 @@ class DeltaTable(SqlTable):
         return found.select(*_OF_COMMIT).collect()
 
 
-def _mapping(kind: DataType) -> dict[str, str]:
-    """The properties by which a table has columns, or fields inside them, of any name; none where
-    each is one that Delta takes as it is."""
-    return {} if _is_bare(kind) else _MAPPING
-
-
-def _is_bare(kind: DataType) -> bool:
+def odd_name(kind: DataType) -> str | None:
+    """Return the first name of a column, or of a field inside one, that Parquet files of a Delta
+    table cannot have; None if there is none."""
     if isinstance(kind, StructType):
-        return all(_BARE.fullmatch(one.name) and _is_bare(one.dataType) for one in kind)
-    if isinstance(kind, ArrayType):
-        return _is_bare(kind.elementType)
-    return _is_bare(kind.valueType) if isinstance(kind, MapType) else True
+        for field in kind:
+            if not _BARE.fullmatch(field.name):
+                return field.name
+            if (odd := odd_name(field.dataType)) is not None:
+                return odd
+    elif isinstance(kind, ArrayType):
+        return odd_name(kind.elementType)
+    elif isinstance(kind, MapType):
+        return odd_name(kind.valueType)
+    return None
 
 
 def newest(history: Sequence[Row]) -> Progress | None:

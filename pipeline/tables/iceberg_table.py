@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -47,13 +47,13 @@ _PROPERTIES = {
 class IcebergTable(SqlTable):
     """The folder `path`, local or a URI."""
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, say: Callable[[str], None] = print) -> None:
         path = path.rstrip("/")
         place = as_spark_has_it(path)
         parent, _, name = place.rpartition("/")
         warehouse = f"{parent}/" if parent.endswith((":", "/")) else parent
         self._catalog = f"ottla_{hashlib.sha256(warehouse.encode()).hexdigest()[:12]}"
-        super().__init__(spark, path, place, f"{self._catalog}.{quoted(name)}")
+        super().__init__(spark, path, place, f"{self._catalog}.{quoted(name)}", say)
         self._argument = literal(quoted(name))
         for key, value in {
             "": "org.apache.iceberg.spark.SparkCatalog",
@@ -84,6 +84,7 @@ class IcebergTable(SqlTable):
 
     def append(self, rows: DataFrame, progress: Progress) -> int:
         """Add rows in one snapshot, which is staged, then published; return how many."""
+        rows = self._adapt(rows, progress.run, _CONFLICT)
         with self._staging(f"{progress.owner}:{progress.run}"):
             writer = rows.writeTo(self._name).option("mergeSchema", "true")
             writer = writer.option("check-ordering", "false")  # by name

@@ -7,7 +7,7 @@ were written, and there is no way back to an older version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -25,7 +25,8 @@ LOCAL_SETTINGS: dict[str, str] = {}
 class ParquetTable:
     """The folder `path`, local or a URI."""
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, say: Callable[[str], None] = print) -> None:
+        """`say` is not needed: every reader of Parquet reads each table."""
         self.path = path.rstrip("/")
         self._table = LoadedTable(spark, self.path)
         self._properties: dict[str, str] | None = None
@@ -54,6 +55,9 @@ class ParquetTable:
             return None
         self._table.finish_last()
         return _progress(manifests)
+
+    def expect(self, columns: StructType) -> None:
+        """Do nothing: only the job's manifests say what the columns are."""
 
     def append(self, rows: DataFrame, progress: Progress) -> int:
         """Add rows with one manifest; return how many."""

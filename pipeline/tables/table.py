@@ -6,7 +6,7 @@ Never reads a topic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -62,9 +62,18 @@ class Table(Protocol):
         """
         ...
 
+    def expect(self, columns: StructType) -> None:
+        """Take these as the columns that the job has written by now.
+
+        PipelineError if a person has renamed one of them, here and in each `append`.
+        """
+        ...
+
     def append(self, rows: DataFrame, progress: Progress) -> int:
-        """Add rows, whole; return how many. PipelineError where another writer came between:
-        nothing was added."""
+        """Add rows, whole; return how many. Columns are added and types grow as the rows need it.
+
+        PipelineError where another writer came between: nothing was added.
+        """
         ...
 
     def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
@@ -115,10 +124,16 @@ def form_of(path: str) -> str | None:
     return "parquet" if (folder / "_load").is_dir() else None
 
 
-def open_table(spark: SparkSession, form: str, path: str) -> Table:
-    """The table at a path, there or not."""
+def _silent(_: str) -> None:
+    pass
+
+
+def open_table(
+    spark: SparkSession, form: str, path: str, say: Callable[[str], None] = _silent
+) -> Table:
+    """Return the table at a path, there or not. `say` gets sentences for other readers' sake."""
     name = {"delta": "DeltaTable", "iceberg": "IcebergTable", "parquet": "ParquetTable"}[form]
-    made: Table = getattr(_module(form), name)(spark, path)
+    made: Table = getattr(_module(form), name)(spark, path, say)
     return made
 
 
@@ -128,18 +143,18 @@ def _module(form: str) -> ModuleType:
 
 def columns_of(schema: StructType) -> str:
     """For CREATE TABLE."""
-    return ", ".join(f"{quoted(one.name)} {_kind(one.dataType)}" for one in schema.fields)
+    return ", ".join(f"{quoted(one.name)} {type_text(one.dataType)}" for one in schema.fields)
 
 
-def _kind(kind: DataType) -> str:
-    """A type as SQL has it; Spark's own text leaves the names inside it bare."""
+def type_text(kind: DataType) -> str:
+    """Return a type as SQL has it; Spark's own text leaves the names inside it bare."""
     if isinstance(kind, StructType):
-        fields = ", ".join(f"{quoted(one.name)}: {_kind(one.dataType)}" for one in kind)
+        fields = ", ".join(f"{quoted(one.name)}: {type_text(one.dataType)}" for one in kind)
         return f"struct<{fields}>"
     if isinstance(kind, ArrayType):
-        return f"array<{_kind(kind.elementType)}>"
+        return f"array<{type_text(kind.elementType)}>"
     if isinstance(kind, MapType):
-        return f"map<{_kind(kind.keyType)}, {_kind(kind.valueType)}>"
+        return f"map<{type_text(kind.keyType)}, {type_text(kind.valueType)}>"
     return kind.simpleString()
 
 

@@ -15,7 +15,14 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+)
 
 from pipeline.columns.avro.avro_schema import AvroSchema
 from pipeline.columns.avro.registry import Registry
@@ -55,14 +62,24 @@ class Avro:
     framed: Framed | None = None
     name: str | None = None
     """Of the one column that holds a key, which may be missing; None: a column for each field."""
+    form: str = "delta"
+    """The table's format, which says how the types of columns can grow."""
 
     @staticmethod
     def of(
-        reader: AvroSchema, kept: StructType | None, framed: Framed | None, name: str | None
+        reader: AvroSchema,
+        kept: StructType | None,
+        framed: Framed | None,
+        name: str | None,
+        form: str = "delta",
     ) -> Avro:
-        """With the columns that the table has. PipelineError where a type would change."""
+        """Return a format with the columns that the table has, whose types may have grown.
+
+        PipelineError if a type would change in another way.
+        """
         fields = _fields_of(reader, name)
-        return Avro(reader, fields if kept is None else merged(kept, fields), framed, name)
+        fields = fields if kept is None else merged(kept, fields, form)
+        return Avro(reader, fields, framed, name, form)
 
     @property
     def schema(self) -> StructType:
@@ -71,6 +88,15 @@ class Avro:
         return StructType(
             [StructField(names[one.name], nullable(one.dataType)) for one in self.fields]
         )
+
+    @property
+    def _target(self) -> AvroSchema:
+        """The schema into which values are read: the reader's with numbers as wide as the table's,
+        because an older schema may have had them wider, or have had int in place of float."""
+        if self.name is None and isinstance(self.reader.kind, StructType):
+            return self.reader.widened(self.fields)
+        (field,) = (one for one in self.fields if one.name == (self.name or "value"))
+        return self.reader.widened(field.dataType)
 
     def kept(self) -> dict[str, str]:
         """For `Columns.to_text`: the columns, and the ids that the next run begins with."""
@@ -90,7 +116,7 @@ class Avro:
             number = F.when(is_framed, text.cast("bigint"))
             body = F.substring(data, _HEADER_BYTES + 1, 1 << 30)
             read = [
-                StructField(_DATUM, nullable(self.reader.kind)),
+                StructField(_DATUM, nullable(self._target.kind)),
                 StructField(_END, BinaryType()),
             ]
             datum = F.when(number.isNull(), F.lit(None).cast(StructType(read)))
@@ -151,7 +177,7 @@ class Avro:
         """With the schemas of the ids in `checked` that were not seen before.
 
         Where the reader's schema follows a subject it becomes the latest one, with the fields of
-        the older ones. PipelineError where a column's type would change.
+        the older ones. PipelineError where a column's type would change and cannot grow.
         """
         if self.framed is None:
             return self
@@ -176,11 +202,11 @@ class Avro:
             for one, writer in writers.items():
                 reader = reader.with_fields_of(AvroSchema(f"schema id {one}", writer))
         framed = replace(self.framed, writers=writers, unknown=tuple(gone))
-        return Avro.of(reader, self.fields, framed, self.name)
+        return Avro.of(reader, self.fields, framed, self.name, self.form)
 
     def columns(self, read: Column) -> list[Column]:
         """A column for each field, of the table's type."""
-        datum, there = read["read"][_DATUM], _fields_of(self.reader, self.name)
+        datum, there = read["read"][_DATUM], _fields_of(self._target, self.name)
         whole = self.name is not None or not isinstance(self.reader.kind, StructType)
         found = []
         for field, column in zip(self.fields, self.schema, strict=True):
@@ -193,7 +219,7 @@ class Avro:
         return found
 
     def _unpacked(self, body: Column, writer: str) -> Column:
-        options = {"mode": "PERMISSIVE", "avroSchema": _marked(self.reader.text)}
+        options = {"mode": "PERMISSIVE", "avroSchema": _marked(self._target.text)}
         pairs = [F.lit(one) for pair in options.items() for one in pair]
         marked = F.concat(body, F.lit(_MARK))
         return F.call_function("from_avro", marked, F.lit(_marked(writer)), F.create_map(*pairs))

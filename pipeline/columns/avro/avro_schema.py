@@ -30,6 +30,7 @@ from pyspark.sql.types import (
 )
 
 from pipeline.columns.avro import avro_rules
+from pipeline.columns.avro.avro_widening import widened
 from pipeline.errors import PipelineError
 
 Node = object
@@ -92,6 +93,13 @@ class AvroSchema:
             kinds = ["null", *(one for one in union if one != "null")]
             root["fields"].append({"name": field["name"], "type": kinds, "default": None})
         return AvroSchema(self._where, json.dumps(root))
+
+    def widened(self, kind: DataType) -> AvroSchema:
+        """Return the schema with numbers as wide as in the type `kind` of the table's values."""
+        root = widened(self._root, self._defined, kind)
+        if root == self._root:
+            return self
+        return AvroSchema(self._where, json.dumps(self._written(root, set())))
 
     def _fields(self) -> dict[str, dict[str, Node]] | None:
         root = self._root

@@ -60,6 +60,10 @@ def test_a_schema_is_given_once_and_widened_later() -> None:
     wider = columns_of(*JSON, "--schema", "id INT, name STRING", kept=first.to_text())
     assert wider.schema.names[-3:] == ["id", "value_offset", "name"]
     assert kind_of(wider, "id") == "bigint"
+    grown = columns_of(*JSON, "--schema", "offset DOUBLE", kept=wider.to_text())
+    assert kind_of(grown, "value_offset") == "double"
+    with pytest.raises(PipelineError, match="would be DOUBLE, which Iceberg does not change"):
+        columns_of(*JSON, "--schema", "offset DOUBLE", "--to", "iceberg", kept=wider.to_text())
 
 
 def test_new_fields_are_added_where_no_schema_is_given() -> None:
@@ -139,8 +143,9 @@ def test_avro_of_a_file(tmp_path: Path) -> None:
         "name",
     ]
     file.write_text(record(("id", "long")))
+    assert kind_of(columns_of(*words, kept=first.to_text()), "id") == "bigint"
     with pytest.raises(PipelineError, match="column id is INT in the table and would be BIGINT"):
-        columns_of(*words, kept=first.to_text())
+        columns_of(*words, "--to", "parquet", kept=first.to_text())
 
 
 def test_avro_of_a_registry() -> None:

@@ -35,6 +35,24 @@ def options_of(*words: str) -> Any:
     return parser_for("table").parse_args(["table", "--topic", "t", *words])
 
 
+def test_what_is_kept_changes_with_a_commit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a table lacks no column that is kept, except after a kill between both."""
+    monkeypatch.setattr(table, "arranged", lambda rows: rows)
+    options = parser_for("table").parse_args(["table", "--topic", "t"])
+    there: Any = Remembered()
+    there.committed = Progress("t", "id", 3, {}, {0: 9})
+    target = table.Target(there, options, "table", print)
+    target.open("t", replace(STATE, topic_id=None))
+    target.keep("ottla.columns", "{}")
+    target.keep("ottla.columns", "{...}")
+    assert there.asked == []
+    rows: Any = None
+    for start in (9, 10):
+        target.append(rows, {0: start}, {0: start + 1})
+    assert [name for name, *_ in there.asked] == ["remember", "append", "append"]
+    assert there.asked[0] == ("remember", {"ottla.columns": "{...}"})
+
+
 def test_it_reads_what_transactions_committed() -> None:
     assert sources.reading(options_of()).options["kafka.isolation.level"] == "read_committed"
 

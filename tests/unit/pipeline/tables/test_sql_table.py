@@ -35,7 +35,7 @@ class Spark:
 
 
 def table(spark: Spark) -> SqlTable:
-    return SqlTable(spark, "/t", "file:///t", "form.`/t`")  # type: ignore[arg-type]
+    return SqlTable(spark, "/t", "file:///t", "form.`/t`", print)  # type: ignore[arg-type]
 
 
 def test_who_makes_it_second_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

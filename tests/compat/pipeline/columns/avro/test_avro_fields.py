@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -143,6 +144,33 @@ def test_a_narrower_reader_and_columns_that_it_lacks(spark: SparkSession) -> Non
         (0, 1, None, (None, 2), [(3, None)], {"k": (4,)}),
         (1, 1, None, None, [], {}),
     ]
+
+
+def test_numbers_whose_type_grows_keep_their_digits(spark: SparkSession) -> None:
+    """Avro alone would read an int as a float by rounding, and refuse a long for an int."""
+    from pipeline.columns.avro.avro_fields import Avro, Framed
+    from pipeline.columns.avro.avro_schema import AvroSchema
+    from pipeline.columns.avro.registry import Registry
+    from pipeline.columns.schema_text import parse_schema
+
+    older = {"a": "int", "b": "int", "c": "int", "d": "long"}
+    newer = {"a": "long", "b": "float", "c": "double", "d": "int"}
+    with fake_registry() as served:
+        for number, fields in enumerate((older, newer), 1):
+            served.register("t-value", number, record(*fields.items()))
+        known = Framed(Registry(served.url), "t-value", {})
+        kept = parse_schema("x", "a INT, b INT, c INT, d BIGINT")
+        reader = AvroSchema("x", known.registry.latest("t-value")[1])
+        value = Avro.of(reader, kept, known, None, "delta").with_ids([1, 2])
+        assert value.schema.simpleString() == "struct<a:bigint,b:double,c:double,d:bigint>"
+        odd, wide = 2**24 + 1, 2**40
+        old = 3 * zigzag(odd) + zigzag(wide)
+        new = zigzag(wide) + struct.pack("<fd", 0.1, 0.1) + zigzag(odd)
+        frame = records(spark, framed(1, old), framed(2, new))
+        fit, misfits = found(columns_of(value), frame)
+    assert misfits == []
+    (nearest,) = struct.unpack("<f", struct.pack("<f", 0.1))
+    assert fit == [(0, odd, float(odd), float(odd), wide), (1, wide, nearest, 0.1, odd)]
 
 
 DATE = {"type": "int", "logicalType": "date"}

@@ -55,3 +55,61 @@ def test_fields_that_were_taken_away_are_read_on() -> None:
     assert fields["r"]["type"] == ["null", R] and fields["r2"]["type"] == ["null", "R"]
     assert new.with_fields_of(new) is new
     assert new.with_fields_of(AvroSchema("x", '"string"')) is new
+
+
+def test_numbers_are_read_as_wide_as_the_table_has_them() -> None:
+    from pipeline.columns.avro.avro_schema import AvroSchema
+    from pipeline.columns.schema_text import parse_schema
+
+    inner = {"type": "record", "name": "S", "fields": [{"name": "x", "type": "float"}]}
+    date = {"type": "int", "logicalType": "date"}
+    schema = AvroSchema(
+        "x",
+        record(
+            ("id", {"type": "int", "doc": "x"}),
+            ("f", "float"),
+            ("narrow", "float"),
+            ("day", date),
+            ("s", ["null", inner]),
+            ("l", {"type": "array", "items": ["int", "null"]}),
+            ("m", {"type": "map", "values": "S"}),
+            ("u", ["string", "float"]),
+            ("w", ["null", "int", "long"]),
+            ("v", ["int", {"type": "long", "doc": "x"}]),
+        ),
+    )
+    assert schema.widened(schema.kind) is schema
+    table = parse_schema(
+        "x",
+        "id BIGINT, f DOUBLE, narrow FLOAT, old STRING, day DATE, s STRUCT<x: DOUBLE>, "
+        "l ARRAY<DOUBLE>, m MAP<STRING, STRUCT<x: DOUBLE>>, "
+        "u STRUCT<member0: STRING, member1: DOUBLE>, w BIGINT, "
+        "v STRUCT<member0: BIGINT, member1: BIGINT>",
+    )
+    wide = schema.widened(table)
+    assert wide.kind.simpleString() == (
+        "struct<id:bigint,f:double,narrow:float,day:date,s:struct<x:double>,l:array<double>,"
+        "m:map<string,struct<x:double>>,u:struct<member0:string,member1:double>,w:bigint,"
+        "v:struct<member0:int,member1:bigint>>"
+    )
+    fields = {one["name"]: one["type"] for one in json.loads(wide.text)["fields"]}
+    assert fields["day"] == date and fields["w"] == ["null", "int", "long"]
+
+
+def test_a_record_that_is_used_twice_stays_where_its_uses_differ() -> None:
+    from pipeline.columns.avro.avro_schema import AvroSchema
+    from pipeline.columns.schema_text import parse_schema
+
+    inner = {"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}]}
+    schema = AvroSchema("x", record(("a", inner), ("b", "S"), ("c", "int")))
+    table = parse_schema("x", "a STRUCT<x: BIGINT>, b STRUCT<x: INT>, c BIGINT")
+    wide = schema.widened(table).kind.simpleString()
+    assert wide == "struct<a:struct<x:int>,b:struct<x:int>,c:bigint>"
+
+
+def test_a_value_that_is_one_number_is_read_wider_too() -> None:
+    from pyspark.sql.types import LongType
+
+    from pipeline.columns.avro.avro_schema import AvroSchema
+
+    assert AvroSchema("x", '["null", "int"]').widened(LongType()).text == '["null","long"]'
