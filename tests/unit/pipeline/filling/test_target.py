@@ -11,6 +11,7 @@ pytest.importorskip("pyspark")
 
 from pipeline.command import parser_for
 from pipeline.errors import PipelineError
+from pipeline.filling import target as target_module
 from pipeline.filling.first_offsets import first_offsets
 from pipeline.filling.target import Target, too_many
 from pipeline.sources import TopicState
@@ -141,3 +142,21 @@ def test_from_is_for_a_table_that_has_not_begun(monkeypatch: pytest.MonkeyPatch)
     assert (committed.began, committed.ends) == ({0: 7, 1: 0}, {0: 9, 1: 0})
     with pytest.raises(PipelineError, match=r"/t holds the topic up to 0:9,1:0 \(run 1\): leave"):
         target.refuse_beginning(first_offsets("latest"))
+
+
+def test_what_is_kept_changes_with_a_commit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a table lacks no column that is kept, except after a kill between both."""
+    monkeypatch.setattr(target_module, "arranged", lambda rows: rows)
+    options = parser_for("table").parse_args(["table", "--topic", "t"])
+    there: Any = Remembered()
+    there.committed = Progress("t", "id", 3, {}, {0: 9})
+    target = Target(there, options, "table", print)
+    target.open("t", replace(STATE, topic_id=None))
+    target.keep("ottla.columns", "{}")
+    target.keep("ottla.columns", "{...}")
+    assert there.asked == []
+    rows: Any = None
+    for start in (9, 10):
+        target.append(rows, {0: start}, {0: start + 1})
+    assert [name for name, *_ in there.asked] == ["remember", "append", "append"]
+    assert there.asked[0] == ("remember", {"ottla.columns": "{...}"})

@@ -20,6 +20,7 @@ from pipeline.filling.run_plan import RunPlan
 from pipeline.jobs import table
 from pipeline.jobs.table import known
 from pipeline.sources import TopicState
+from pipeline.tables.dead_letter_limit import DeadLetterLimit
 from pipeline.tables.progress import Progress
 from pipeline.topics import Offsets, Position
 from tests.unit.pipeline.columns.avro.fake_registry import fake_registry, record
@@ -33,24 +34,6 @@ class Ended(BaseException):
 
 def options_of(*words: str) -> Any:
     return parser_for("table").parse_args(["table", "--topic", "t", *words])
-
-
-def test_what_is_kept_changes_with_a_commit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So a table lacks no column that is kept, except after a kill between both."""
-    monkeypatch.setattr(table, "arranged", lambda rows: rows)
-    options = parser_for("table").parse_args(["table", "--topic", "t"])
-    there: Any = Remembered()
-    there.committed = Progress("t", "id", 3, {}, {0: 9})
-    target = table.Target(there, options, "table", print)
-    target.open("t", replace(STATE, topic_id=None))
-    target.keep("ottla.columns", "{}")
-    target.keep("ottla.columns", "{...}")
-    assert there.asked == []
-    rows: Any = None
-    for start in (9, 10):
-        target.append(rows, {0: start}, {0: start + 1})
-    assert [name for name, *_ in there.asked] == ["remember", "append", "append"]
-    assert there.asked[0] == ("remember", {"ottla.columns": "{...}"})
 
 
 def test_it_reads_what_transactions_committed() -> None:
@@ -252,7 +235,8 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> Any:
         said: list[str] = []
         spark: Any = None
         held: Any = SimpleNamespace(look=lambda _: None)
-        return Loading(spark, options_of(*words), said.append, held), tables[0], said
+        limit = DeadLetterLimit(None, False, "/t-dead-letters")
+        return Loading(spark, options_of(*words), said.append, held, limit), tables[0], said
 
     return make
 
