@@ -20,7 +20,15 @@ from pipeline.options import as_spark_has_it, exactly
 from pipeline.tables.column_changes import Growth
 from pipeline.tables.progress import Progress, farthest, parsed
 from pipeline.tables.sql_table import SqlTable
-from pipeline.tables.table import Size, another_writer, as_of, forgotten, quoted, says
+from pipeline.tables.table import (
+    Size,
+    another_writer,
+    as_of,
+    columns_of,
+    forgotten,
+    quoted,
+    says,
+)
 
 PACKAGES = ("io.delta:delta-spark_2.13:4.0.0",)
 SETTINGS = {
@@ -47,6 +55,7 @@ _WIDENS = "delta.enableTypeWidening"
 _WIDENING_READERS = (
     "Spark with Delta 4 and DuckDB read such a table, deltalake 1.6 and polars refuse it"
 )
+_LAST_OF_PLANE = "\uffff"
 _BARE = re.compile(r"[^ ,;{}()\n\t=]*")
 _OF_COMMIT = ("version", "operation", "operationParameters", "operationMetrics", "userMetadata")
 _HISTORY_FIRST, _HISTORY_ALL = 50, 1_000_000
@@ -79,7 +88,13 @@ class DeltaTable(SqlTable):
         if odd is not None:
             self._say_of_mapping(odd)
             properties = {**properties, **_MAPPING}
-        self._create(schema, "delta CLUSTER BY (`timestamp`)", properties, _CONFLICT)
+        by_time = "CLUSTER BY (`timestamp`)"
+        if all(character <= _LAST_OF_PLANE for character in columns_of(schema)):
+            self._create(schema, f"delta {by_time}", properties, _CONFLICT)
+        else:
+            # Behind such a name Delta looks for CLUSTER BY at the wrong place of the statement.
+            self._create(schema, "delta", properties, _CONFLICT)
+            self._sql(f"ALTER TABLE {self._name} {by_time}")
 
     def progress(self) -> Progress | None:
         """As the newest commit tells; else as the properties and the rows do."""

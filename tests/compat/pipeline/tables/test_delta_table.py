@@ -28,7 +28,8 @@ pytest.importorskip("pyspark")
 
 from pipeline.errors import PipelineError
 from pipeline.tables.delta_table import DeltaTable
-from pipeline.tables.progress import KEY
+from pipeline.tables.progress import KEY, ROWS, Progress
+from pipeline.tables.table import quoted
 
 
 @on_spark
@@ -76,3 +77,21 @@ def test_a_table_of_somebody_else_is_left_alone(spark: SparkSession, tmp_path: P
     assert not table.exists() and table.progress() is None
     with pytest.raises(PipelineError, match="photos holds files that this job did not write"):
         table.create(records(spark).schema, {KEY: NOTHING.text()})
+
+
+@on_spark
+def test_a_table_has_columns_of_any_name_and_is_clustered_by_time(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    names = ("\U0001f600", "a\U0001f600`b c", "CLUSTER BY (x)", "e")
+    frame = records(spark, b"v").selectExpr("*", "struct(1 AS `\U0001f4a1`) AS s")
+    frame = frame.withColumns(dict.fromkeys(names, frame["offset"]))
+    table = DeltaTable(spark, str(tmp_path / "t"))
+    progress = Progress("t", "c", 0, {}, {}, ROWS)
+    table.create(frame.schema, {KEY: progress.text()})
+    table.append(frame, progress.following({0: 0}, {0: 1}))
+    (detail,) = table._sql(f"DESCRIBE DETAIL {table._name}").collect()
+    assert detail.clusteringColumns == ["timestamp"]
+    (row,) = table.read().select("s", *(quoted(name) for name in names)).collect()
+    assert tuple(row) == ((1,), 0, 0, 0, 0)
+    table.merge(1 << 20, True)
