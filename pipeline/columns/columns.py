@@ -1,7 +1,7 @@
 """Records of Spark's Kafka source become typed columns: the rows that fit, and the misfits.
 
 `Columns` is what a job holds: how a table's values and keys are read. Functions of DataFrames
-alone, no job is run, so that all of it works on Spark Connect too. Knows no table format.
+alone, so that all of it works on Spark Connect too. Knows no table format.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ KEY = "ottla.columns"
 """Under which a table keeps the text."""
 VERSION = 1
 """Of the kept text."""
-_READ, _NEW, _NEW_OF_KEY, _REASON = "_read", "_new", "_new_of_key", "reason"
+_READ = {"key": "_read_key", "value": "_read_value"}
+_NEW = {"value": "_new", "key": "_new_of_key"}
+_REASON = "reason"
 
 
 class Format(Protocol):
@@ -35,8 +37,11 @@ class Format(Protocol):
         """What the table keeps of it: `format`, and what that needs to be made again."""
         ...
 
-    def read(self, data: Column) -> Column:
-        """All that is costly: evaluated once for each record."""
+    def read(self, records: DataFrame, what: str, into: str) -> DataFrame:
+        """Return records with one more column `into`: all that is costly of reading `what`.
+
+        It is evaluated once for each record, however often the column is named.
+        """
         ...
 
     def reason(self, data: Column, read: Column, what: str) -> Column:
@@ -77,57 +82,59 @@ class Columns:
         return json.dumps(kept, separators=(",", ":"), sort_keys=True)
 
     def grown(self, checked: DataFrame) -> Columns:
-        """These, or wider ones where records of the frame have fields that are new.
+        """Return these, or wider ones where records of the frame have fields that are new.
 
-        `checked` is what `checked` gave, best persisted: it is looked at. Where the answer is not
+        `checked` is what `checked` gave, best persisted: it is looked at. Where the result is not
         `self`, check the records again with it, ask again, and keep its text with the rows.
         """
         value, key = self.value, self.key
-        if _NEW in checked.columns:
-            value = value.grown(checked, _NEW)
-        if _NEW_OF_KEY in checked.columns:
-            key = key.grown(checked, _NEW_OF_KEY)
+        if _NEW["value"] in checked.columns:
+            value = value.grown(checked, _NEW["value"])
+        if _NEW["key"] in checked.columns:
+            key = key.grown(checked, _NEW["key"])
         return self if value is self.value and key is self.key else Columns(value, key)
 
     def checked(self, records: DataFrame) -> DataFrame:
-        """Each record with what was read of it and `reason`: for `persist`, then `split`.
+        """Return each record with what was read of it and `reason`: for `persist`, then `split`.
 
-        `records` has the columns of Spark's Kafka source, headers too. Persist it before anything
-        is filtered: Spark parses a record again in each filter that it may push below.
+        `records` has the columns of Spark's Kafka source, headers too. Persist the result before
+        anything is filtered: else each action reads the records again. Key and value are null
+        where nothing needs them any more.
         """
-        key, value = F.col("key"), F.col("value")
-        parsed = F.struct(self.value.read(value).alias("v"), self.key.read(key).alias("k"))
-        # Not as it is: Spark would put a struct's making wherever a field of it is named.
-        whole = F.transform(F.array(parsed), lambda one: one)[0]
-        read = records.select(*PLACE, "key", "value", "headers", whole.alias(_READ))
-        why = F.coalesce(
-            self.value.reason(value, F.col(f"{_READ}.v"), "value"),
-            self.key.reason(key, F.col(f"{_READ}.k"), "key"),
-        )
-        told = read.withColumn(_REASON, why)
-        for name, form, part in ((_NEW, self.value, "v"), (_NEW_OF_KEY, self.key, "k")):
-            new = form.unknown(F.col(f"{_READ}.{part}"), F.col(_REASON).isNull())
+        read = records.select(*PLACE, "key", "value", "headers")
+        read = self.key.read(read, "key", _READ["key"])
+        read = self.value.read(read, "value", _READ["value"])
+        why = [form.reason(F.col(what), F.col(_READ[what]), what) for what, form in self._formats()]
+        checked = read.withColumn(_REASON, F.coalesce(*why))
+        wanted = F.col(_REASON).isNotNull()
+        for what, form in self._formats():
+            new = form.unknown(F.col(_READ[what]), F.col(_REASON).isNull())
             if new is not None:
-                told = told.withColumn(name, new)
-        return told
+                checked = checked.withColumn(_NEW[what], new)
+                wanted = wanted | (F.size(_NEW[what]) > 0)
+        return checked.withColumns({what: F.when(wanted, F.col(what)) for what in _READ})
 
     def split(self, checked: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """Rows and misfits of a frame that `checked` gave; each record is in one of both.
+        """Return rows and misfits of a frame that `checked` gave; each record is in one of both.
 
         Rows: topic, partition, offset, timestamp, key, headers, then the value's columns. Misfits:
         topic, partition, offset, timestamp, key, value, headers, reason (`records.MISFIT_SCHEMA`).
         A field that is new and for which `grown` found no column makes a misfit, too.
         """
-        for name, what in ((_NEW, "value"), (_NEW_OF_KEY, "key")):
-            if name in checked.columns:
+        for what, new in _NEW.items():
+            if new in checked.columns:
                 left = F.concat(
-                    F.lit(f"no column was found for a field of the {what}: "), F.col(name)[0]
+                    F.lit(f"no column was found for a field of the {what}: "), F.col(new)[0]
                 )
-                left = F.when(F.size(name) > 0, left)
+                left = F.when(F.size(new) > 0, left)
                 checked = checked.withColumn(_REASON, F.coalesce(_REASON, left))
-        key, value = self.key.columns(F.col(f"{_READ}.k")), self.value.columns(F.col(f"{_READ}.v"))
+        key = self.key.columns(F.col(_READ["key"]))
+        value = self.value.columns(F.col(_READ["value"]))
         rows = checked.where(F.col(_REASON).isNull()).select(*PLACE, *key, "headers", *value)
         return rows, checked.where(F.col(_REASON).isNotNull()).select(*MISFIT)
+
+    def _formats(self) -> tuple[tuple[str, Format], ...]:
+        return ("value", self.value), ("key", self.key)
 
 
 def field_names(kept: str | None) -> dict[str, str] | None:

@@ -19,15 +19,14 @@ from pipeline.columns.avro.registry import Registry
 from pipeline.columns.columns import VERSION, Columns, Format
 from pipeline.columns.evolution import merged
 from pipeline.columns.held_names import Names, check_names
-from pipeline.columns.inference import for_a_table, objects, schema_of
-from pipeline.columns.json_fields import ADD, IGNORE, NEW_FIELDS, Json
+from pipeline.columns.json.converters import ADD, IGNORE
+from pipeline.columns.json_fields import NEW_FIELDS, Json, fields_of_sample
 from pipeline.columns.plain import Raw, Text
 from pipeline.columns.records import HEADERS_FIELD, PLACE_FIELDS, column_names
 from pipeline.columns.schema_text import read_schema, text_of
 from pipeline.errors import PipelineError
 
 FORMATS = ("raw", "text", "json", "avro")
-_SAMPLE = 10_000
 _WITH_SCHEMA = ("json", "avro")
 
 
@@ -150,7 +149,7 @@ def _value(
         there = _fields(kept)
         fields = there if given is None else merged(there, given, options.to)
     else:
-        fields = _found(sample(), names) if given is None else given
+        fields = names.held_in_all(fields_of_sample(sample())) if given is None else given
     return Json(fields, options.new_fields or (ADD if given is None else IGNORE), names=names)
 
 
@@ -211,24 +210,6 @@ def _given(options: argparse.Namespace, what: str) -> StructType | None:
 
 def _fields(kept: dict[str, str]) -> StructType:
     return StructType.fromJson(json.loads(kept["fields"]))
-
-
-def _found(sample: DataFrame, names: Names) -> StructType:
-    """The schema of a sample. PipelineError where there is none, or a column has no name."""
-    rows = sample.select("value").where("value IS NOT NULL").limit(_SAMPLE).collect()
-    if not rows:
-        raise PipelineError(
-            "the topic has no record in which a schema could be found: give --schema, or run again "
-            "when records are there"
-        )
-    schema = for_a_table(schema_of(objects(row.value for row in rows)))
-    if not schema.fields:
-        raise PipelineError(
-            f"none of {len(rows)} records is a JSON object with fields: is --value-format json "
-            "right?"
-        )
-    column_names(schema.names)
-    return names.held_in_all(schema)
 
 
 def _from_text(kept: str) -> dict[str, dict[str, str]]:

@@ -27,9 +27,9 @@ class Raw:
         """For `Columns.to_text`."""
         return {"format": "raw"}
 
-    def read(self, data: Column) -> Column:
-        """Nothing is to be read."""
-        return data
+    def read(self, records: DataFrame, what: str, into: str) -> DataFrame:
+        """Add the bytes."""
+        return records.withColumn(into, F.col(what))
 
     def reason(self, data: Column, read: Column, what: str) -> Column:
         """All bytes fit."""
@@ -62,9 +62,9 @@ class Text:
         """For `Columns.to_text`."""
         return {"format": "text"}
 
-    def read(self, data: Column) -> Column:
-        """The text, bytes that are none included."""
-        return data.cast("string")
+    def read(self, records: DataFrame, what: str, into: str) -> DataFrame:
+        """Add the text, bytes that are none included."""
+        return records.withColumn(into, F.col(what).cast("string"))
 
     def reason(self, data: Column, read: Column, what: str) -> Column:
         """Bytes that are no UTF-8 do not fit."""

@@ -34,7 +34,9 @@ LOG_SETTINGS = str(Path(__file__).parents[1] / "connector" / "log4j2.properties"
 
 # What the jobs need whatever the cluster: times are UTC in windows, folders and texts, and files
 # have them in µs. Spark's own INT96 is another time to Arrow and pandas before 1677 and after 2262.
+# A batch of records for an executor's Python is bounded: ten thousand large ones fill the memory.
 _ALWAYS = {
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 * 1024 * 1024),
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",

@@ -29,7 +29,7 @@ from pipeline.columns.avro.registry import Registry
 from pipeline.columns.evolution import merged
 from pipeline.columns.records import column_names, nullable
 from pipeline.columns.times import beyond
-from pipeline.columns.walks import checks, value_checks
+from pipeline.columns.walks import bound, checks, value_checks
 
 PACKAGE = "org.apache.spark:spark-avro_2.13:4.0.0"
 IDS_MAX = 1_000
@@ -103,8 +103,12 @@ class Avro:
         ids = [] if self.framed is None else sorted(self.framed.writers)
         return {"format": "avro", "fields": self.fields.json(), "ids": json.dumps(ids)}
 
-    def read(self, data: Column) -> Column:
-        """The schema's id, and what was read with the mark behind it."""
+    def read(self, records: DataFrame, what: str, into: str) -> DataFrame:
+        """Add the schema's id, and what was read with the mark behind it."""
+        # Not as it is: Spark would put a struct's making wherever a field of it is named.
+        return records.withColumn(into, bound(self._read(F.col(what)), lambda read: read))
+
+    def _read(self, data: Column) -> Column:
         if self.framed is None:
             number = F.lit(None).cast("bigint")
             datum = self._unpacked(data, self.reader.text)

@@ -74,6 +74,16 @@ def far_folder(spark: SparkSession, folder: Path) -> str:
     return f"viewfs://{name}/there"
 
 
+def json_columns(schema: str, new_fields: str = "ignore") -> Columns:
+    """Values of JSON by a schema in DDL, and keys as they are."""
+    from pipeline.columns.columns import Columns
+    from pipeline.columns.json_fields import Json
+    from pipeline.columns.plain import Raw
+    from pipeline.columns.schema_text import parse_schema
+
+    return Columns(Json(parse_schema("x", schema), new_fields), Raw("key"))
+
+
 def checked(columns: Columns, frame: DataFrame) -> DataFrame:
     """As the job has it: read once, whatever is asked of it then."""
     return columns.checked(frame).persist()

@@ -34,8 +34,9 @@ def test_a_schema_is_found_once_in_a_sample(spark: SparkSession) -> None:
     def found(*values: object) -> Columns:
         return options.columns_of(asked, None, lambda: records(spark, *values))
 
-    first = found({"id": 1}, b"nope", None, {"id": 2.5, "tags": ["x"]})
-    assert first.schema.names[-2:] == ["id", "tags"]
+    odd = {f"u{n}": n for n in range(2_001)}
+    first = found(*({"id": 1},) * 100, b"nope", None, {"id": 2.5, "tags": ["x"]}, {"ID": 1}, odd)
+    assert first.schema.names[6:] == ["id", "tags"]
     again = options.columns_of(asked, first.to_text(), no_sample)
     assert again.schema == first.schema
     asked.to = "iceberg"
@@ -46,7 +47,22 @@ def test_a_schema_is_found_once_in_a_sample(spark: SparkSession) -> None:
         (({"id": 1, "s": {"": 1}},), "no field without a name, as there is one in s: give a"),
         ((None,), "the topic has no record in which a schema could be found: give --schema"),
         ((b"nope", 5), "none of 2 records is a JSON object with fields: is --value-format json"),
-        (({"id": 1, "ID": 2},), "the fields id and ID would have one column"),
+        (
+            ({"by_user": {f"u{n}": n for n in range(2_001)}},),
+            "more than 2000 fields, as where keys of an object are data: give --schema, with MAP",
+        ),
     ):
         with pytest.raises(PipelineError, match=line):
             found(*values)
+
+
+@on_spark
+def test_a_sample_is_bounded_by_bytes(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pipeline.columns import json_fields
+
+    name = "CASE WHEN id = 1999 THEN 'last' ELSE 'id' END"
+    text = f"""concat('{{"', {name}, '":1,"s":"', repeat('x', 20000), '"}}')"""
+    sample = spark.range(0, 2_000, 1, 1).selectExpr(f"CAST({text} AS BINARY) AS value")
+    assert json_fields.fields_of_sample(sample).names == ["id", "s", "last"]
+    monkeypatch.setattr(json_fields, "BYTES_MAX", 1_000_000)
+    assert json_fields.fields_of_sample(sample).names == ["id", "s"]

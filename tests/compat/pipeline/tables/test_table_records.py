@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.compat.pipeline.small_frames import NOON, ON_SPARK, records, split
+from tests.compat.pipeline.small_frames import NOON, ON_SPARK, json_columns, records, split
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,14 +46,8 @@ def test_columns_come_back_as_json_with_the_names_of_the_fields(spark: SparkSess
 
 
 def test_times_come_back_with_their_microseconds(spark: SparkSession) -> None:
-    from pipeline.columns.columns import Columns
-    from pipeline.columns.json_fields import Json
-    from pipeline.columns.plain import Raw
-    from pipeline.columns.schema_text import parse_schema
-
-    schema = parse_schema("x", "t TIMESTAMP, n TIMESTAMP_NTZ, d DATE, l ARRAY<TIMESTAMP>")
-    columns = Columns(Json(schema), Raw("key"))
-    fields = {name: name for name in schema.names}
+    columns = json_columns("t TIMESTAMP, n TIMESTAMP_NTZ, d DATE, l ARRAY<TIMESTAMP>")
+    fields = {name: name for name in "tndl"}
     day, zone = "1500-02-28", "+05:30"
     time = f"{day}T12:00:00.000001"
     frame = records(spark, {"t": f"{time}{zone}", "n": time, "d": day, "l": [f"{time}Z"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,8 +17,12 @@ pytest.importorskip("pyspark")
 
 def schema(value: dict[str, Any]) -> StructType:
     from pipeline.columns.inference import schema_of
+    from pipeline.columns.json.parsing import JsonParser
+    from pipeline.columns.json.sightings import Sighting
 
-    return schema_of([value])
+    sighting = Sighting()
+    sighting.see(JsonParser().parse(json.dumps(value)))
+    return schema_of(sighting)
 
 
 def held(value: dict[str, Any], form: str = "iceberg", kept: dict[str, Any] | None = None) -> str:

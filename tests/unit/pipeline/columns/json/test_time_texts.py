@@ -1,19 +1,19 @@
-"""The forms of dates and times.
+"""The texts of dates and times that fit, each of them alone.
 
-`tests/compat/pipeline/columns/test_table_times.py` has what Spark makes of them.
+`test_reference.py` has what they become.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
 pytest.importorskip("pyspark")
 
-
-from pipeline.columns import times
+from pipeline.columns.json import time_texts
+from pipeline.columns.json.time_texts import NotThisTime, days_of, local_us_of, us_of
 
 DATE = ("2026-11-28", "0001-01-01", "9999-12-31")
 LOCAL = (*DATE, "2026-11-28T12:30", "2026-11-28 12:30:00", "2026-11-28T12:30:00.123456000")
@@ -27,19 +27,28 @@ NO_FORM = (
 )
 
 
+def fits(parse: Callable[[str], int | None], text: str) -> bool:
+    try:
+        return parse(text) is not None
+    except NotThisTime:
+        return False
+
+
 @pytest.mark.parametrize(
-    ("form", "texts"),
-    [
-        (times.DATE_FORM, DATE),
-        (times.LOCAL_FORM, LOCAL),
-        (times.TIMESTAMP_FORM, (*LOCAL, *ZONED)),
-    ],
+    ("parse", "texts"),
+    [(days_of, DATE), (local_us_of, LOCAL), (us_of, (*LOCAL, *ZONED))],
 )
-def test_a_form_takes_its_texts_alone(form: str, texts: tuple[str, ...]) -> None:
+def test_a_form_takes_its_texts_alone(
+    parse: Callable[[str], int | None], texts: tuple[str, ...]
+) -> None:
     tried = (*LOCAL, *ZONED, *NO_FORM)
-    assert [text for text in tried if re.search(form, text)] == list(texts)
+    assert [text for text in tried if fits(parse, text)] == list(texts)
 
 
 def test_the_first_and_the_last_second_are_those_of_the_years() -> None:
-    assert datetime(1, 1, 1, tzinfo=UTC).timestamp() == times.FIRST_SECOND
-    assert datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp() == times.LAST_SECOND
+    assert datetime(1, 1, 1, tzinfo=UTC).timestamp() == time_texts.FIRST_SECOND
+    assert datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp() == time_texts.LAST_SECOND
+    assert us_of("9999-12-31T23:59:59.999999Z") == time_texts.LAST_SECOND * 1_000_000 + 999_999
+    assert us_of("0001-01-01") == time_texts.FIRST_SECOND * 1_000_000
+    assert days_of("1970-01-02") == 1 and local_us_of("1969-12-31 23:59:59.9") == -100_000
+    assert us_of("2026-11-28T12:30:00+0230") == us_of("2026-11-28 10:00")

@@ -1,0 +1,146 @@
+"""Batches of records as Spark's `mapInArrow` gives them to an executor: read, or looked at.
+
+Owns the columns that come of them, as types of Spark and of Arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from pipeline.columns.json.parsing import JsonParser, NotJson, Refused
+from pipeline.columns.json.record_reader import RecordReader
+from pipeline.columns.json.sightings import Sighting, field_count
+from pipeline.columns.records import nullable
+
+SEEN = "records BIGINT, objects BIGINT, wide BIGINT, seen STRING"
+"""A row for each task of `SeeFields`."""
+BYTES_MAX = 64 * 1024 * 1024
+"""Of values that a task of `SeeFields` looks at where a schema is to be found in a sample."""
+_NAME_BYTES = 4
+_ARROW: dict[type[DataType], pyarrow.DataType] = {
+    BinaryType: pyarrow.binary(),
+    BooleanType: pyarrow.bool_(),
+    DateType: pyarrow.date32(),
+    DoubleType: pyarrow.float64(),
+    FloatType: pyarrow.float32(),
+    IntegerType: pyarrow.int32(),
+    LongType: pyarrow.int64(),
+    ShortType: pyarrow.int16(),
+    StringType: pyarrow.string(),
+    TimestampNTZType: pyarrow.timestamp("us"),
+    TimestampType: pyarrow.timestamp("us", "UTC"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecords:
+    """Adds to each record what became of its key or its value: `read_type` of the fields."""
+
+    fields: StructType
+    new_fields: str
+    what: str
+    """The column that is read, `key` or `value`."""
+    into: str
+    """The column that is added."""
+
+    def __call__(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        """Batches in and out."""
+        reader = RecordReader(self.fields, self.new_fields, self.what)
+        kind = arrow_type(read_type(self.fields))
+        for batch in batches:
+            rows = [reader.read(data) for data in batch.column(self.what).to_pylist()]
+            columns = [*batch.columns, pyarrow.array(rows, kind)]
+            yield pyarrow.RecordBatch.from_arrays(columns, [*batch.schema.names, self.into])
+
+
+@dataclass(frozen=True, slots=True)
+class SeeFields:
+    """Looks at the JSON of the column `value`; a row of `SEEN` comes of each task.
+
+    A record with more than `fields_max` fields is counted as wide, and not looked at.
+    """
+
+    fields_max: int
+    bytes_max: int | None
+    """Looks no further behind so many bytes of values; None: at all of them."""
+
+    def __call__(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        """Batches in, one row out."""
+        parser, sighting = JsonParser(), Sighting()
+        records = objects = wide = size = 0
+        for batch in batches:
+            for data in batch.column("value").to_pylist():
+                records += 1
+                size += len(data)
+                try:
+                    value = parser.parse(data.decode())
+                except (UnicodeDecodeError, NotJson, Refused):
+                    continue
+                if not isinstance(value, dict):
+                    continue
+                objects += 1
+                if self._is_wide(data, value):
+                    wide += 1
+                else:
+                    sighting.see(value)
+            if self.bytes_max is not None and size >= self.bytes_max:
+                break
+        yield pyarrow.RecordBatch.from_pydict(
+            {
+                "records": [records],
+                "objects": [objects],
+                "wide": [wide],
+                "seen": [sighting.to_text()],
+            }
+        )
+
+    def _is_wide(self, data: bytes, value: object) -> bool:
+        return len(data) > _NAME_BYTES * self.fields_max and field_count(value) > self.fields_max
+
+
+def read_type(fields: StructType) -> StructType:
+    """Return the type of the column that `ReadRecords` adds."""
+    return StructType(
+        [
+            StructField("fields", nullable(fields)),
+            StructField("reason", StringType()),
+            StructField("new", ArrayType(StringType())),
+        ]
+    )
+
+
+def arrow_type(kind: DataType) -> pyarrow.DataType:
+    """Return the type that Arrow has for a type of Spark."""
+    if isinstance(kind, StructType):
+        return pyarrow.struct(
+            [pyarrow.field(field.name, arrow_type(field.dataType)) for field in kind]
+        )
+    if isinstance(kind, ArrayType):
+        return pyarrow.list_(arrow_type(kind.elementType))
+    if isinstance(kind, MapType):
+        return pyarrow.map_(arrow_type(kind.keyType), arrow_type(kind.valueType))
+    if isinstance(kind, DecimalType):
+        return pyarrow.decimal128(kind.precision, kind.scale)
+    return _ARROW[type(kind)]

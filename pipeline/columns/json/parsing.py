@@ -1,0 +1,143 @@
+"""JSON texts as Python values in which each number keeps the text that it was written as.
+
+The grammar is that of RFC 8259 and nothing more: no NaN, no comments, no byte order mark, nothing
+behind the value. Three things that it allows are refused as well: a name that an object has twice,
+half a surrogate pair, and nesting beyond `DEPTH_MAX`. Owns these rules and the sentences about
+them; knows no column.
+"""
+
+from __future__ import annotations
+
+import re
+from json import JSONDecoder, dumps
+
+DEPTH_MAX = 200
+"""Objects and arrays inside each other, in one record."""
+SHOWN_MAX = 60
+"""Characters of a value in a reason."""
+_SPACE = " \t\n\r"
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_NESTING = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+class Number(str):
+    """A number as it was written."""
+
+    __slots__ = ()
+
+
+class Whole(Number):
+    """A number without a fraction and without an exponent."""
+
+    __slots__ = ()
+
+
+class Fraction(Number):
+    """A number with a fraction or an exponent."""
+
+    __slots__ = ()
+
+
+class Written(str):
+    """An object or an array as it was written; `written_texts` makes them."""
+
+    __slots__ = ()
+
+
+class NotJson(Exception):
+    """The text is no JSON."""
+
+
+class Refused(Exception):
+    """The text is JSON of which no row is made; the message follows `the value `."""
+
+
+class JsonParser:
+    """A parser of many texts."""
+
+    def __init__(self) -> None:
+        self._decode = JSONDecoder(
+            object_pairs_hook=_object,
+            parse_int=Whole,
+            parse_float=Fraction,
+            parse_constant=_refuse_constant,
+        ).raw_decode
+
+    def parse(self, text: str) -> object:
+        """Return the value of a JSON text: dict, list, str, Number, bool or None.
+
+        NotJson and Refused.
+        """
+        if text.count("{") + text.count("[") > DEPTH_MAX and _depth(text) > DEPTH_MAX:
+            raise Refused(f"has more than {DEPTH_MAX} objects or arrays inside each other")
+        body = text.strip(_SPACE)
+        value: object
+        try:
+            value, end = self._decode(body)
+        except ValueError as error:
+            raise NotJson from error
+        if end != len(body):
+            raise NotJson
+        if "\\u" in text and _SURROGATE.search(text):
+            _check_surrogates(value)
+        return value
+
+
+def as_json(value: object) -> str:
+    """Return a value that a parser gave as JSON: without blanks, numbers as they were written."""
+    if isinstance(value, dict):
+        members = (f"{as_json(name)}:{as_json(inner)}" for name, inner in value.items())
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(as_json, value)) + "]"
+    if isinstance(value, Number | Written):
+        return str(value)
+    return dumps(value, ensure_ascii=False)
+
+
+def shown(value: object) -> str:
+    """Return the begin of a value for a reason: a text without its quotes, all else as JSON."""
+    return str(value if isinstance(value, str) else as_json(value))[:SHOWN_MAX]
+
+
+def _object(members: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(members)
+    if len(value) != len(members):
+        seen: set[str] = set()
+        for name, _ in members:
+            if name in seen:
+                raise Refused(f"has the name {shown(name)} twice in one object")
+            seen.add(name)
+    return value
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _depth(text: str) -> int:
+    """Return how many brackets are open at most."""
+    depth = deepest = 0
+    for token in _NESTING.findall(text):
+        if token in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token in "]}":
+            depth -= 1
+    return deepest
+
+
+def _check_surrogates(value: object) -> None:
+    """Refused where a text or a name has half of a pair: no text of UTF-8 holds that."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            left += item.keys()
+            left += item.values()
+        elif isinstance(item, list):
+            left += item
+        elif isinstance(item, str) and not item.isascii():
+            half = next((c for c in item if "\ud800" <= c <= "\udfff"), None)
+            if half is not None:
+                raise Refused(f"has half a character: \\u{ord(half):x}")
