@@ -9,7 +9,7 @@ with a `b`, and a column `_file`. Pure functions of schemas. Source: Iceberg's
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
@@ -58,11 +58,15 @@ class Names:
         """
         return self._held(fields, kept)[0]
 
-    def held_in_all(self, fields: StructType) -> StructType:
-        """The same of a table that is new. PipelineError where a whole column would be lost."""
+    def held_in_all(self, fields: StructType, rare: Collection[str] = frozenset()) -> StructType:
+        """Return the same of a table that is new.
+
+        PipelineError where a whole column would be lost that is not among the `rare` fields.
+        """
         held, wrong = self._held(fields, None)
+        may_be_lost = {*map(column_name, held.names), *map(column_name, rare)}
         for column, why in wrong:
-            if column not in map(column_name, held.names):
+            if column not in may_be_lost:
                 raise refused(why)
         return held
 

@@ -33,8 +33,8 @@ from pipeline.columns.records import column_names, nullable
 from pipeline.errors import PipelineError
 
 NEW_FIELDS = (ADD, IGNORE, MISFIT)
-# A share of the sample's objects that may have too many fields: they are dead letters.
-_WIDE_SHARE = 0.01
+# A share of the sample's objects that may be odd: they may become dead letters.
+_ODD_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,17 @@ class Json:
         return [fields[field.name].alias(names[field.name]) for field in self.fields]
 
 
-def fields_of_sample(sample: DataFrame) -> StructType:
+@dataclass(frozen=True, slots=True)
+class SampleFields:
+    """The fields of a sample."""
+
+    fields: StructType
+    """The rare ones are the last ones."""
+    rare: frozenset[str]
+    """Those which at most one in a hundred objects has."""
+
+
+def fields_of_sample(sample: DataFrame) -> SampleFields:
     """Return the fields in values of `sample`, which has the records of a topic, or some of them.
 
     Each task of Spark looks at `BYTES_MAX` of values. PipelineError where there is no field.
@@ -111,7 +121,7 @@ def fields_of_sample(sample: DataFrame) -> StructType:
             "when records are there"
         )
     schema = schema_of(seen.sighting)
-    if seen.wide > _WIDE_SHARE * seen.objects or field_count(schema) > FIELDS_MAX:
+    if seen.wide > _ODD_SHARE * seen.objects or field_count(schema) > FIELDS_MAX:
         raise PipelineError(
             f"the records have more than {FIELDS_MAX} fields, as where keys of an object are data: "
             "give --schema, with MAP<STRING, …> for such an object"
@@ -121,7 +131,12 @@ def fields_of_sample(sample: DataFrame) -> StructType:
             f"none of {seen.records} records is a JSON object with fields: is --value-format json "
             "right?"
         )
-    return schema
+    rare = frozenset(
+        name
+        for name, field in seen.sighting.fields.items()
+        if field.count <= _ODD_SHARE * seen.objects
+    )
+    return SampleFields(StructType(sorted(schema, key=lambda field: field.name in rare)), rare)
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,8 +149,14 @@ def _value(
         there = _fields(kept)
         fields = there if given is None else merged(there, given, options.to)
     else:
-        fields = names.held_in_all(fields_of_sample(sample())) if given is None else given
+        fields = _of_sample(sample(), names) if given is None else given
     return Json(fields, options.new_fields or (ADD if given is None else IGNORE), names=names)
+
+
+def _of_sample(sample: DataFrame, names: Names) -> StructType:
+    """Return the fields that a table can hold. PipelineError where a column would be lost."""
+    sampled = fields_of_sample(sample)
+    return names.held_in_all(sampled.fields, sampled.rare)
 
 
 def _key(options: argparse.Namespace, kept: dict[str, str]) -> Format:

@@ -43,6 +43,8 @@ def test_a_schema_is_found_once_in_a_sample(spark: SparkSession) -> None:
     assert found({"id": 1, "s": {"": 1, "x": [{"": 2, "y": 3}]}}).schema["s"] == StructField(
         "s", StructType().add("x", ArrayType(StructType().add("y", LongType())))
     ), "what has no name comes into no column: the record is a misfit"
+    often = ({"a": {"b": 1}},) * 100
+    assert found({"a.b": 2, "_file": "x"}, *often).schema.names[6:] == ["a"], "of rare fields"
     for values, line in (
         (({"id": 1, "s": {"": 1}},), "no field without a name, as there is one in s: give a"),
         ((None,), "the topic has no record in which a schema could be found: give --schema"),
@@ -63,6 +65,6 @@ def test_a_sample_is_bounded_by_bytes(spark: SparkSession, monkeypatch: pytest.M
     name = "CASE WHEN id = 1999 THEN 'last' ELSE 'id' END"
     text = f"""concat('{{"', {name}, '":1,"s":"', repeat('x', 20000), '"}}')"""
     sample = spark.range(0, 2_000, 1, 1).selectExpr(f"CAST({text} AS BINARY) AS value")
-    assert json_fields.fields_of_sample(sample).names == ["id", "s", "last"]
+    assert json_fields.fields_of_sample(sample).fields.names == ["id", "s", "last"]
     monkeypatch.setattr(json_fields, "BYTES_MAX", 1_000_000)
-    assert json_fields.fields_of_sample(sample).names == ["id", "s"]
+    assert json_fields.fields_of_sample(sample).fields.names == ["id", "s"]

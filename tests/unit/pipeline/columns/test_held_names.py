@@ -88,3 +88,13 @@ def test_a_field_that_would_have_the_column_of_another_is_left_out(form: str) ->
     """`offset` is a record's own, so a field of that name is the column `value_offset`."""
     wider = {"value_offset": 1, "offset": 2, "n": 3}
     assert held(wider, form, {"value_offset": 1}) == "value_offset:bigint,n:bigint"
+
+
+def test_a_column_of_a_rare_field_may_be_lost() -> None:
+    from pipeline.columns.held_names import Names
+
+    fields = schema({"id": 1, "_file": "x"})
+    assert Names("iceberg").held_in_all(fields, {"_file"}).names == ["id"]
+    for rare in ({"id"}, set[str]()):
+        with pytest.raises(PipelineError, match="Iceberg has a column _file of its own"):
+            Names("iceberg").held_in_all(fields, rare)
