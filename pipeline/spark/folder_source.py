@@ -1,32 +1,17 @@
-"""Folders of a broker as Spark reads them without one: `log_format`'s Data Source in a session.
+"""Records of a broker's data folders in a job: the options of the format `kafka-folder`.
 
-Owns how that package reaches Spark's workers, as an artifact of the session (which Spark Connect
-takes, too), and the options that a job sets. Which folders there are, only Spark's machines know:
-what this machine must not do is to look for them.
+Only Spark's machines see the folders, so this module never looks for them on its own machine.
 """
 
 from __future__ import annotations
 
-import atexit
-import hashlib
-import io
 import json
-import shutil
-import tempfile
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.spark.kafka_source import offsets_json
-
-PACKAGE = "log_format"
-_WRITTEN = (2000, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,47 +69,11 @@ def batch(
 def _reader(
     spark: SparkSession, path: str, topic: str | None, options: Mapping[str, str]
 ) -> DataFrame:
-    from log_format.spark_source import FORMAT, DataFolderSource
+    from log_format.spark_registration import register_folder_source
+    from log_format.spark_source import FORMAT
 
-    send_package(spark)
-    spark.dataSource.register(DataFolderSource)
+    register_folder_source(spark)
     reader = spark.read.format(FORMAT).options(**options)
     if topic is not None:
         reader = reader.option("subscribe", topic)
     return reader.load(path)
-
-
-def send_package(spark: SparkSession) -> None:
-    """Give the session's workers the package. The same again is no matter: it has the same name."""
-    spark.addArtifacts(str(_artifact()), pyfile=True)
-
-
-@cache
-def _artifact() -> Path:
-    """The file, for as long as this process lives: workers fetch it when they have a task."""
-    content = packed()
-    folder = tempfile.mkdtemp(prefix="ottla-artifact-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    file = Path(folder) / f"{PACKAGE}-{hashlib.sha256(content).hexdigest()[:16]}.zip"
-    file.write_bytes(content)
-    return file
-
-
-def packed() -> bytes:
-    """The package as a zip from which Python imports; the same bytes each time."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in sorted(_sources(files(PACKAGE), PACKAGE)):
-            archive.writestr(zipfile.ZipInfo(name, _WRITTEN), text)
-    return out.getvalue()
-
-
-def _sources(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for one in folder.iterdir():
-        path = f"{name}/{one.name}"
-        if one.is_dir() and one.name != "__pycache__":
-            found += _sources(one, path)
-        elif one.name.endswith(".py"):
-            found.append((path, one.read_bytes()))
-    return found

@@ -82,8 +82,7 @@ def main() -> None:
     parser.add_argument("--codecs", nargs="+", default=["none", "lz4"])
     parser.add_argument("--times", type=int, default=3)
     options = parser.parse_args()
-    from log_format.spark_source import DataFolderSource
-    from pipeline.spark.folder_source import send_package
+    from ottla.spark import register_folder_source
     from tests.compat.spark_session import Kafka, spark_session
 
     with tempfile.TemporaryDirectory() as folder:
@@ -92,8 +91,7 @@ def main() -> None:
             BrokerProcess(data_dir=data, start_timeout_s=120) as broker,
             spark_session("speed") as spark,
         ):
-            send_package(spark)
-            spark.dataSource.register(DataFolderSource)
+            register_folder_source(spark)
             kafka = Kafka(spark, broker.bootstrap_servers)
             for size in options.bytes:
                 for codec in options.codecs:

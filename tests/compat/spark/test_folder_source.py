@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ottla.spark import register_folder_source
 from tests.compat.folder_corpus import (
     CODEC_TOPIC,
     COMPACTED_TOPIC,
@@ -95,11 +96,7 @@ def rows_of(frame: DataFrame) -> list[Row]:
 
 
 def folder_rows(spark: SparkSession, folder: Path, **options: str) -> list[Row]:
-    from log_format.spark_source import DataFolderSource
-    from pipeline.spark.folder_source import send_package
-
-    send_package(spark)
-    spark.dataSource.register(DataFolderSource)
+    register_folder_source(spark)
     named = {name.replace("_", "."): text for name, text in options.items()}
     return rows_of(spark.read.format("kafka-folder").options(**named).load(str(folder)))
 
