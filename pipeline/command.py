@@ -39,6 +39,16 @@ _EXAMPLES = {
 _WITHOUT_SPARK = ("generate",)
 # Whose errors are told in one line; any other is a bug, and shown whole.
 _TOLD = ("pyspark", "py4j", "grpc", "pyarrow")
+_LAYOUT = "a table is laid out by the records' timestamps, and load makes a folder for each hour"
+_NOT_HERE = {
+    "--partition-by": _LAYOUT,
+    "--partitions-by": _LAYOUT,
+    "--partition-columns": _LAYOUT,
+    "--cluster-by": _LAYOUT,
+    "--z-order-by": _LAYOUT,
+}
+"""Options that other tools have, with the sentence that says what this one does instead."""
+_CLOSE = 0.75
 PACKAGES = ("confluent-kafka", "numpy", "pyarrow", "pyspark==4.0.0")
 """The extra `pipeline`. A job that lacks one of them lacks most."""
 
@@ -73,8 +83,10 @@ class _JobParser(argparse.ArgumentParser):
         found, rest = super().parse_known_args(args, namespace)
         if rest:
             word = rest[0].partition("=")[0]
-            close = get_close_matches(word, self._option_string_actions, 1)
+            close = get_close_matches(word, self._option_string_actions, 1, _CLOSE)
             hint = f" (is it {close[0]}?)" if close else ""
+            if word in _NOT_HERE:
+                hint = f": {_NOT_HERE[word]}"
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return found, rest
 

@@ -202,6 +202,12 @@ def test_each_is_refused_with_a_line_that_names_it(
     [
         ("stream --evnts 5", "unrecognized arguments: --evnts 5"),
         ("generate --evnts 5", "unrecognized arguments: --evnts 5 (is it --events?)"),
+        (
+            "table --topic t --partition-by date",
+            "unrecognized arguments: --partition-by date: a table is laid out by the records' "
+            "timestamps, and load makes a folder for each hour",
+        ),
+        ("table --topic t --optical 5", "unrecognized arguments: --optical 5"),
         ("strem", "invalid choice: 'strem'"),
         ("stream --once --until-idle 5", "not allowed with argument"),
         ("load --master yarn --remote sc://h:1", "not allowed with argument"),
