@@ -15,7 +15,7 @@ from pipeline.generator import iso
 
 # As wide as a phone shows it: its text is then of the size that the page says, there and on a desk.
 WIDTH, HEIGHT = 440, 200
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 24, 38
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 30, 38
 _KEY_WIDTH = 60
 _DAY_MS = 86_400_000
 # The ends of axes, and in how many steps to get there by round numbers.
@@ -65,7 +65,7 @@ def over_time(
     for x, label in _apart([(across(mark.at_s), mark.name) for mark in marks]):
         drawn.append(
             f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}"/>'
-            f'<text x="{x:.1f}" y="{_TOP - 2}" class="mid">{escape(label)}</text>'
+            f'<text x="{x:.1f}" y="{_TOP - 4}" class="mid">{escape(label)}</text>'
         )
     for number, one in enumerate(many):
         for run in one.runs:

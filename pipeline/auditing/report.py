@@ -128,7 +128,8 @@ def _table(table: Table) -> str:
 
 
 def _paragraphs(lines: Sequence[str]) -> str:
-    return "".join(f"<p>{escape(line)}</p>" for line in lines)
+    """Return a paragraph for each line. A list of brokers may break behind a comma."""
+    return "".join(f"<p>{escape(line).replace(',', ',<wbr>')}</p>" for line in lines)
 
 
 _STYLE = """

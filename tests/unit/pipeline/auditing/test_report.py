@@ -53,3 +53,8 @@ def test_the_page_needs_nothing_beside_it_and_escapes_what_it_shows() -> None:
     )
     for word in ("http", "src=", "href=", "@import", "url("):
         assert word not in page
+
+
+def test_a_list_of_brokers_breaks_behind_a_comma() -> None:
+    page = html("Audit", ["at h:19092,h:19093"], [], [])
+    assert "<p>at h:19092,<wbr>h:19093</p>" in page
