@@ -25,6 +25,7 @@ from pipeline.columns.held_names import check_names
 from pipeline.columns.kept_columns import kept_columns
 from pipeline.columns.options import columns_of
 from pipeline.columns.plain import Raw
+from pipeline.columns.schema_text import told
 from pipeline.errors import PipelineError, Unreachable
 from pipeline.filling.first_offsets import FORMS as FIRST_FORMS
 from pipeline.filling.first_offsets import FirstOffsets, first_offsets
@@ -128,6 +129,11 @@ def add_loop_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="Begin a run as soon as the topic has new records.",
     )
+    when.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="Print the columns that the table would have, and write nothing.",
+    )
     add = parser.add_argument
     add(
         "--batch-max",
@@ -222,23 +228,27 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
         options.max_dead_letters, _repeats(options), _dead_letters_path(options)
     )
     if not _repeats(options):
-        Filling(spark, options, say, held_back, letter_limit).catch_up()
+        job = Filling(spark, options, say, held_back, letter_limit)
+        if options.dry_run:
+            job.show()
+        else:
+            job.catch_up()
         return 0
     outages, ask = Outages(say), partial(_ask_servers, options)
-    job: Filling | None = None
+    opened: Filling | None = None
     while True:
         began = time.monotonic()
         try:
-            if job is None:
-                job = Filling(spark, options, say, held_back, letter_limit)
-            loaded = job.catch_up()
+            if opened is None:
+                opened = Filling(spark, options, say, held_back, letter_limit)
+            loaded = opened.catch_up()
         except Exception as error:
             outage = outage_of(error, ask)
             if outage is None:
                 raise
             outages.wait(outage, ask)
             # The outage may have come before or after a commit: the table knows.
-            job = None
+            opened = None
             continue
         outages.worked()
         wanted = options.every if options.every is not None else 0.0 if loaded else IDLE_S
@@ -275,6 +285,19 @@ class Filling:
         """From where the present run still has to read, or the last one had."""
         self._epochs: dict[int, int] = {}
         """Leaders' epochs in which the log was seen to hold the table's end, since its commit."""
+
+    def show(self) -> None:
+        """Print a line for each column that the table would have, and say how much is to be
+        read."""
+        state = self._source.state()
+        with busy(self._say, f"looking at {self._table.path} and its columns"):
+            self._open(state)
+        self._check_not_cut_off(state)
+        plan = self._plan(state)
+        assert self._columns is not None, "it is open"
+        for column in self._columns.schema:
+            print(f"{column.name} {told(column.dataType)}")
+        self._say(f"{plan.offsets:,} offsets of {self._topic} are new; nothing was written")
 
     def catch_up(self) -> int:
         """Load up to where the topic ends now, and return how many offsets that were.

@@ -207,6 +207,7 @@ def test_each_is_refused_with_a_line_that_names_it(
             "unrecognized arguments: --partition-by date: a table is laid out by the records' "
             "timestamps, and load makes a folder for each hour",
         ),
+        ("table --topic t --dry-run --for-ever", "not allowed with argument"),
         ("table --topic t --optical 5", "unrecognized arguments: --optical 5"),
         ("strem", "invalid choice: 'strem'"),
         ("stream --once --until-idle 5", "not allowed with argument"),

@@ -134,10 +134,17 @@ def test_a_column_that_comes_midway_and_a_type_that_changes(
     form: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     topic = Topic(spark, monkeypatch, form, tmp_path / "t")
     as_json = ("--value-format", "json")
     topic.values += [{"id": 1, "s": {"a": 1}}, {"id": 2}]
+    assert topic.fill(*as_json, "--dry-run") == (
+        0,
+        ["table: 2 offsets of t are new; nothing was written"],
+    )
+    assert capsys.readouterr().out.splitlines()[-2:] == ["id BIGINT", "s STRUCT<a: BIGINT>"]
+    assert not topic.path.exists()
     assert topic.fill(*as_json)[0] == 0
 
     topic.values += [{"id": 3, "name": "x"}, {"id": "four"}, {"id": 5, "s": {"b": [True]}}, None]
