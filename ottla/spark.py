@@ -16,13 +16,12 @@ import os
 import sys
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
-from typing import Any
 
 PACKAGE = "log_format"
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def register_folder_source(spark: Any) -> None:
+def register_folder_source(spark: object) -> None:
     """Register the format `kafka-folder` in a SparkSession, and send its code to the session's
     workers, also through Spark Connect. To register it again does no harm.
 

@@ -31,6 +31,7 @@ ENTRY_POINTS = (
     "testbed/host.py",
     "simulation/users/worker.py",
     "log_format/spark_source.py",
+    "ottla/spark.py",
     "ottla/testing/broker_process.py",
     "ottla/testing/host_main.py",
     "ottla/testing/pytest_plugin.py",

@@ -186,3 +186,17 @@ def test_a_name_that_switches_on_the_mapping_of_columns_is_said_at_once(
         said.clear()
     found = ROWS["delta"](tmp_path / "at once", ["offset", "id"]).to_pylist()
     assert {row["id"] for row in found} == {None}, "what the sentence says of deltalake"
+
+
+def test_a_delta_table_has_odd_names_and_types_that_grow_in_either_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for path, change in (("grows first", {}), ("is mapped first", {"a b": ("INT", 1)})):
+        said: list[str] = []
+        table = open_table(spark, "delta", str(tmp_path / path), said.append)
+        made(spark, table, {"id": ("INT", 5), **change})
+        append(spark, table, {"id": ("BIGINT", 2**40), **change})
+        append(spark, table, {"id": ("BIGINT", 7), "a b": ("BIGINT", 2**40)})
+        rows = table.read().orderBy("offset").select("id", "a b").collect()
+        assert [row.id for row in rows] == [5, 2**40, 7] and rows[2]["a b"] == 2**40
+        assert sum("column mapping" in sentence for sentence in said) == 1
