@@ -29,7 +29,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from pipeline.columns.json.parsing import JsonParser, NotJson, Refused
+from pipeline.columns.json.parsing import JsonParser, NotJson, Refused, unframed
 from pipeline.columns.json.record_reader import RecordReader
 from pipeline.columns.json.sightings import Sighting, field_count
 from pipeline.columns.records import nullable
@@ -95,7 +95,7 @@ class SeeFields:
                 records += 1
                 size += len(data)
                 try:
-                    value = parser.parse(data.decode())
+                    value = parser.parse(unframed(data).decode())
                 except (UnicodeDecodeError, NotJson, Refused):
                     continue
                 if not isinstance(value, dict):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from json import JSONDecoder, dumps
 
+_FRAME_BYTES = 5
 DEPTH_MAX = 200
 """Objects and arrays inside each other, in one record."""
 SHOWN_MAX = 60
@@ -50,6 +51,14 @@ class NotJson(Exception):
 
 class Refused(Exception):
     """The text is JSON of which no row is made; the message follows `the value `."""
+
+
+def unframed(data: bytes) -> bytes:
+    """Return a value without the frame of Confluent's JSON Schema serializer.
+
+    The frame is a zero byte, with which no JSON text begins, and the four bytes of a schema's id.
+    """
+    return data[_FRAME_BYTES:] if data[:1] == b"\0" else data
 
 
 class JsonParser:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pyspark.sql.types import StructType
 
 from pipeline.columns.json.converters import Converters, Misfit, WantsText
-from pipeline.columns.json.parsing import SHOWN_MAX, JsonParser, NotJson, Refused, shown
+from pipeline.columns.json.parsing import SHOWN_MAX, JsonParser, NotJson, Refused, shown, unframed
 from pipeline.columns.json.written_texts import WrittenTexts
 
 
@@ -42,6 +42,7 @@ class RecordReader:
             missing = None if self._what == "key" else f"there is no {self._what} (a tombstone)"
             return ReadRecord(None, missing, None)
         self._converters.new = []
+        data = unframed(data)
         try:
             values = self._values(data.decode())
         except UnicodeDecodeError:

@@ -225,3 +225,10 @@ def test_a_value_may_be_as_deep_as_a_record(around: str, kind: str) -> None:
     record = read(reader_of(f"f {kind}", "add"), f'{{"f":{deep},"other":{deep}}}')
     assert (record.reason or "").startswith("field f ") or "other" in (record.new or [])
     assert read(reader_of("f INT"), f'{{"f":[{deep}]}}').reason is not None
+
+
+def test_the_frame_of_a_registrys_serializer_is_no_part_of_the_text() -> None:
+    reader = RecordReader(parse_schema("", "id INT, s STRING"), "ignore", "value")
+    assert reader.read(b'\0\0\0\0\7{"id":1,"s":[1, 2]}') == ReadRecord((1, "[1, 2]"), None, [])
+    for data in (b"\0", b"\0\0\0\0\7", b"\0\0\0\0\7x"):
+        assert str(reader.read(data).reason).startswith("the value is not JSON: ")
