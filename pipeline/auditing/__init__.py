@@ -1,1 +1,1 @@
-"""What the job `audit` looks at, what must hold of it, and its report."""
+"""The audit of topics, tables and sums: its data, its checks and its report."""

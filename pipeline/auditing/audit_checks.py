@@ -1,6 +1,6 @@
 """The checks of topics, tables and sums: each is a comparison that ends in one sentence.
 
-Pure: makes checks of numbers. Knows no Spark and prints nothing.
+Pure: makes checks from numbers. Never uses Spark and never prints.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ def table_is_whole(
     """Check that every offset of the table's commits is in the table once; of a `compacted` topic
     at most once.
 
-    `ranges`: from where to where each partition was loaded. `holes`: the offsets between two
-    commits. `skipped`: the gaps in the ranges that commits name, whose offsets must be missing.
+    `ranges`: the first loaded offset of each partition, and the offset after the last. `holes`: a
+    sentence for offsets between two commits. `skipped`: the gaps
+    in the ranges that commits name, whose offsets must be missing.
     """
     wrong = list(holes)
     by_partition = {counts.partition: counts for counts in seen.partitions}
@@ -89,14 +90,14 @@ def table_is_whole(
 
 
 def same_topic(topic: str, loaded_id: str, topic_id: str) -> Check:
-    """Check that a table was loaded from the present topic, not an earlier one of its name."""
+    """Check that a table was loaded from the present topic, not from an earlier one of its name."""
     same = loaded_id == topic_id
     wrong = f"its id is {topic_id}, the table was loaded from {loaded_id}, which was deleted since"
     return Check(f"table: of the present topic {topic}", same, f"id {topic_id}" if same else wrong)
 
 
 def same_records(name: str, left: Content, right: Content, parts: Sequence[str]) -> Check:
-    """Check that two places hold the same records, by these `records_view.PARTS` of them."""
+    """Check that two places hold the same records, compared by these `records_view.PARTS`."""
     words = [f"{part}s" if part != "headers" else part for part in parts if part != "partition"]
     listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     detail = f"{left.records:,} and {right.records:,} records, "
@@ -113,30 +114,30 @@ def as_generated(topic: str, seen: RecordsView, expected: Expected) -> Check:
 
 
 def repeated_as_generated(topic: str, seen: RecordsView, expected: Expected) -> Check:
-    """Check that only those events are there twice that the operator sent twice."""
+    """Check that as many records repeat an event as the generator made."""
     same = seen.repeated == expected.repeated
     detail = f"{seen.repeated:,} records repeat an event, {expected.repeated:,} were made to"
     return Check(f"{topic}: no event twice that was sent once", same, detail)
 
 
-def refused_as_generated(topic: str, found: Mapping[str, int], expected: Expected) -> Check:
-    """Check that every malformed record, and no other, is a dead letter with its reason."""
+def refused_as_generated(topic: str, counts: Mapping[str, int], expected: Expected) -> Check:
+    """Check that each reason has as many dead letters as the generator made such records."""
     wrong = [
-        f"{found.get(reason, 0):,} instead of {expected.refused.get(reason, 0):,}: {reason}"
-        for reason in sorted({*found, *expected.refused})
-        if found.get(reason, 0) != expected.refused.get(reason, 0)
+        f"{counts.get(reason, 0):,} instead of {expected.refused.get(reason, 0):,}: {reason}"
+        for reason in sorted({*counts, *expected.refused})
+        if counts.get(reason, 0) != expected.refused.get(reason, 0)
     ]
-    good = f"{sum(found.values()):,} records, {len(found)} reasons"
+    good = f"{sum(counts.values()):,} records, {len(counts)} reasons"
     return Check(f"{topic}: the malformed records, by reason", not wrong, _listed(wrong) or good)
 
 
 def sums_as_generated(
-    name: str, found: Mapping[AggregateKey, Sums], expected: Mapping[AggregateKey, Sums]
+    name: str, actual: Mapping[AggregateKey, Sums], expected: Mapping[AggregateKey, Sums]
 ) -> Check:
-    """Check that each sum equals that which was computed from the seed without Spark."""
-    wrong = _differences(found, expected)
-    events = sum(sums[0] for key, sums in found.items() if key[0] == "cell")
-    good = f"{len(found):,} rows equal, {events:,} events in them"
+    """Check that each sum equals the sum that was computed from the seed without Spark."""
+    wrong = _differences(actual, expected)
+    events = sum(sums[0] for key, sums in actual.items() if key[0] == "cell")
+    good = f"{len(actual):,} rows equal, {events:,} events in them"
     return Check(f"{name}: the sums of the seed", not wrong, _listed(wrong) or good)
 
 
@@ -149,14 +150,14 @@ def same_sums(
 
 
 def same_rows(name: str, missing: int, extra: int, rows: int) -> Check:
-    """Check that no row is missing, and none is in no file."""
+    """Check that a place has each row of the files, and no other row."""
     wrong = [f"{missing:,} rows of the files are missing"] if missing else []
     wrong += [f"{extra:,} rows are in no file"] if extra else []
     return Check(name, not wrong, _listed(wrong) or f"{rows:,} rows equal")
 
 
 def reasons(headers: list[bytes]) -> Counter[str]:
-    """Return how often each reason was given."""
+    """Return how often each reason is among these values of the header `reason`."""
     return Counter(header.decode("utf-8", "replace") for header in headers)
 
 
@@ -171,12 +172,14 @@ def _repeated(counts: PartitionCounts) -> list[str]:
 
 
 def _differences(
-    found: Mapping[AggregateKey, Sums], expected: Mapping[AggregateKey, Sums]
+    actual: Mapping[AggregateKey, Sums], expected: Mapping[AggregateKey, Sums]
 ) -> list[str]:
     wrong = []
-    for key in dict.fromkeys([*expected, *found]):
-        if found.get(key) != expected.get(key):
-            wrong.append(f"{key[0]} {key[1]} at {key[2]}: {found.get(key)} not {expected.get(key)}")
+    for key in dict.fromkeys([*expected, *actual]):
+        if actual.get(key) != expected.get(key):
+            wrong.append(
+                f"{key[0]} {key[1]} at {key[2]}: {actual.get(key)} not {expected.get(key)}"
+            )
     return wrong
 
 

@@ -1,6 +1,6 @@
-"""The parts of an audit's report: what was found of a topic, a table, the reasons, the sums.
+"""The sections of an audit's report: about a topic, a table, the dead letters and the sums.
 
-From views and small frames to tables and plots; judges nothing
+Makes tables and plots from views and small frames. Never judges
 (`pipeline.auditing.audit_checks` does).
 """
 
@@ -24,71 +24,71 @@ _TIME = "time (UTC)"
 
 def of_records(
     title: str,
-    found: RecordsView,
+    view: RecordsView,
     offsets: Mapping[int, Offsets] | None,
     plotted: RecordsView | None = None,
 ) -> Section:
-    """Of a topic (with its offsets), or of a table.
+    """Return the section of a topic, or of a table, for which `offsets` is None.
 
-    Without plots where those of `plotted`, which stand above, show the same.
+    The section has no plots if those of `plotted`, which the report has above, show the same.
     """
     section = Section(title)
-    section.lines.append(f"{found.records:,} records")
-    if found.ids:
+    section.lines.append(f"{view.records:,} records")
+    if view.ids:
         section.lines.append(
-            f"{found.ids:,} different ids, repeated by {counted(found.repeated, 'record')}"
+            f"{view.ids:,} different ids, repeated by {counted(view.repeated, 'record')}"
         )
-    if found.lags_ms is not None:
-        p50, p95, most = found.lags_ms
+    if view.lags_ms is not None:
+        p50, p95, most = view.lags_ms
         section.lines.append(
             f"from event to record: p50 {p50 / 1000:.1f} s, p95 {p95 / 1000:.1f} s, "
             f"greatest {most / 1000:,.0f} s"
         )
-    section.tables.append(_partitions(found, offsets))
-    if plotted is not None and _same_plots(found, plotted):
+    section.tables.append(_partitions(view, offsets))
+    if plotted is not None and _same_plots(view, plotted):
         section.lines.append("Its plots are those above.")
         return section
-    if found.buckets:
-        starts = [one.start_ms for one in found.buckets]
-        labels = times(starts, found.width_ms)
-        seconds = found.width_ms / 1000
-        rates = Series("records", [one.records / seconds for one in found.buckets])
+    if view.buckets:
+        starts = [bucket.start_ms for bucket in view.buckets]
+        labels = times(starts, view.width_ms)
+        seconds = view.width_ms / 1000
+        rates = Series("records", [bucket.records / seconds for bucket in view.buckets])
         section.plots.append(
             Plot("Records a second, by their timestamps", bars(labels, rates, "records/s", _TIME))
         )
-        if found.lags_ms is not None:
+        if view.lags_ms is not None:
             lags = [
-                Series("p50", [_seconds(one.lag_p50_ms) for one in found.buckets]),
-                Series("p95", [_seconds(one.lag_p95_ms) for one in found.buckets]),
+                Series("p50", [_seconds(bucket.lag_p50_ms) for bucket in view.buckets]),
+                Series("p95", [_seconds(bucket.lag_p95_ms) for bucket in view.buckets]),
             ]
             section.plots.append(
                 Plot("From event to record: p50 and p95", lines(labels, lags, "s", _TIME))
             )
-    names = [str(one.partition) for one in found.partitions]
-    counts = Series("records", [one.records for one in found.partitions])
+    names = [str(part.partition) for part in view.partitions]
+    counts = Series("records", [part.records for part in view.partitions])
     section.plots.append(Plot("Records by partition", bars(names, counts, "records", "partition")))
     return section
 
 
-def _same_plots(found: RecordsView, other: RecordsView) -> bool:
-    """Whether both hold the same records at the same times.
+def _same_plots(view: RecordsView, other: RecordsView) -> bool:
+    """Return whether both views hold the same records at the same times.
 
-    Not by the lags: Spark's percentiles are near ones, and the order of the rows moves them.
+    The lags are not compared: Spark's percentiles are approximate and depend on the order of rows.
     """
-    return _plotted(found) == _plotted(other)
+    return _plotted(view) == _plotted(other)
 
 
-def _plotted(found: RecordsView) -> tuple[object, ...]:
+def _plotted(view: RecordsView) -> tuple[object, ...]:
     return (
-        found.content,
-        found.width_ms,
-        [(one.start_ms, one.records) for one in found.buckets],
-        [(one.partition, one.records) for one in found.partitions],
+        view.content,
+        view.width_ms,
+        [(bucket.start_ms, bucket.records) for bucket in view.buckets],
+        [(part.partition, part.records) for part in view.partitions],
     )
 
 
 def counted(number: int, name: str) -> str:
-    """`1 run`, `1,000 runs`."""
+    """Return a number with its noun: `1 run`, `1,000 runs`."""
     return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
 
 
@@ -107,20 +107,22 @@ def of_starts(topic: str, starts: Mapping[int, int]) -> list[str]:
     """Return the line that says from which offsets topic and table are compared."""
     if not starts:
         return []
-    places = ", ".join(f"{topic}-{one} from {offset:,}" for one, offset in sorted(starts.items()))
+    places = ", ".join(
+        f"{topic}-{index} from {offset:,}" for index, offset in sorted(starts.items())
+    )
     return [f"compared with the topic where both have records: {places}"]
 
 
-def of_reasons(topic: str, found: Mapping[str, int]) -> Section:
-    """The dead letters."""
-    rows = [[reason, f"{number:,}"] for reason, number in sorted(found.items())]
-    section = Section(f"topic {topic}: {sum(found.values()):,} refused records")
+def of_reasons(topic: str, counts: Mapping[str, int]) -> Section:
+    """Return the section of the dead letters in a topic, given their number by reason."""
+    rows = [[reason, f"{number:,}"] for reason, number in sorted(counts.items())]
+    section = Section(f"topic {topic}: {sum(counts.values()):,} refused records")
     section.tables.append(Table(["reason", "records"], rows))
     return section
 
 
 def of_sums(rows: DataFrame) -> Section:
-    """The stream's sums, over all cells, and the alerts."""
+    """Return the section of the stream's sums, added up over all cells, and of its alerts."""
     cells = rows.where("of = 'cell'")
     by_window = (
         cells.groupBy("window_start")
@@ -134,8 +136,8 @@ def of_sums(rows: DataFrame) -> Section:
         .orderBy("at")
         .collect()
     )
-    found = alerts(rows).orderBy("since", "id")
-    number = found.count()
+    alerting = alerts(rows).orderBy("since", "id")
+    number = alerting.count()
     section = Section("sums of the stream")
     events = sum(row.events for row in by_window)
     calls, drops = sum(row.calls for row in by_window), sum(row.drops for row in by_window)
@@ -154,7 +156,7 @@ def of_sums(rows: DataFrame) -> Section:
     section.plots.append(
         Plot("Dropped calls", lines(labels, [Series("dropped", rates)], "% of calls", _TIME))
     )
-    first = found.limit(_ALERTS_MAX).collect()
+    first = alerting.limit(_ALERTS_MAX).collect()
     if first:
         shown = [
             [
@@ -170,23 +172,23 @@ def of_sums(rows: DataFrame) -> Section:
     return section
 
 
-def _partitions(found: RecordsView, offsets: Mapping[int, Offsets] | None) -> Table:
-    by_partition = {one.partition: one for one in found.partitions}
+def _partitions(view: RecordsView, offsets: Mapping[int, Offsets] | None) -> Table:
+    by_partition = {part.partition: part for part in view.partitions}
     head = ["partition", "records", "first", "last", "gaps", "twice"]
     if offsets is not None:
         head[1:1] = ["start", "end"]
     rows = []
     for partition in sorted({*by_partition, *(offsets or {})}):
-        one = by_partition.get(partition)
+        counts = by_partition.get(partition)
         there = (offsets or {}).get(partition)
-        start = there.start if there else one.first if one else 0
-        end = there.end if there else one.last + 1 if one else 0
-        row = [str(partition), f"{one.records:,}" if one else "0"]
+        start = there.start if there else counts.first if counts else 0
+        end = there.end if there else counts.last + 1 if counts else 0
+        row = [str(partition), f"{counts.records:,}" if counts else "0"]
         if there is not None:
             row[1:1] = [f"{there.start:,}", f"{there.end:,}"]
-        row += [f"{one.first:,}", f"{one.last:,}"] if one else ["", ""]
-        row += [f"{end - start - (one.offsets if one else 0):,}"]
-        row += [f"{one.records - one.offsets:,}" if one else "0"]
+        row += [f"{counts.first:,}", f"{counts.last:,}"] if counts else ["", ""]
+        row += [f"{end - start - (counts.offsets if counts else 0):,}"]
+        row += [f"{counts.records - counts.offsets:,}" if counts else "0"]
         rows.append(row)
     return Table(head, rows)
 

@@ -1,7 +1,7 @@
-"""A table that `table` or `load` filled, as an audit looks at it: rows and dead letters together.
+"""A table that `table` or `load` filled, as an audit reads it: rows and dead letters together.
 
-Of every format. Its commits say which offsets it must hold; if the oldest are forgotten, these are
-the offsets from its first row to the end that it remembers.
+The table may have any format. Its commits say which offsets the table must hold. If the oldest
+commits are gone, these are the offsets from its first row to the end of its newest commit.
 """
 
 from __future__ import annotations
@@ -26,20 +26,23 @@ _COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "header
 
 @dataclass(frozen=True, slots=True)
 class AuditedTable:
-    """The rows and dead letters of a table, and what its commits say of them."""
+    """The rows and dead letters of a table, and the offsets that its commits name."""
 
     records: DataFrame
     """The rows as records, and the dead letters as they were."""
     runs: int
+    """The number of the newest run."""
     ranges: Mapping[int, tuple[int, int]]
-    """From where to where each partition must be there."""
+    """The first offset that the table must hold of each partition, and the offset after the
+    last."""
     holes: list[str]
+    """A sentence for offsets that are missing between two commits."""
     progress: Progress
     """The newest commit, which names the topic."""
     keeps_values: bool
-    """Whether values are kept as they were: else they are JSON of the columns."""
+    """Whether the table keeps values as they were; if not, they are JSON of the columns."""
     keeps_keys: bool
-    """Whether keys are kept as they were."""
+    """Whether the table keeps keys as they were."""
     skipped: list[Gap] = field(default_factory=list)
     """The gaps in `ranges` that commits name: offsets that the topic had deleted."""
 
@@ -54,8 +57,8 @@ class AuditedTable:
         """Return the offset from which the table and the topic with these `offsets` can both have
         records, of each partition in which that is not the start of both.
 
-        The topic may have deleted what was loaded. The table may begin later, where `--from` made
-        it begin; without that option it lacks the records before.
+        The topic may have deleted records that the table has. A table that was begun with
+        `--from` may lack records before; other tables may not.
         """
         starts = {}
         for partition, there in offsets.items():
@@ -90,8 +93,9 @@ def looked_at(
 ) -> AuditedTable:
     """Return the table at `path` with its dead letters. Raises PipelineError if there is no table.
 
-    `letters`: the path of the dead letters, `PATH-dead-letters` if None. As of a version or a time
-    of the table, its dead letters are those before its end then: they are committed before rows.
+    `letters`: the path of the dead letters, `PATH-dead-letters` if None. If a version or
+    a time is given, the dead letters are those before the table's end then: a run commits its
+    dead letters before its rows.
     """
     table = open_table(spark, form, path)
     reached = table.progress() if table.exists() else None
@@ -132,9 +136,10 @@ def looked_at(
 def loaded_ranges(
     commits: list[Progress], reached: Progress, first: Mapping[int, int]
 ) -> tuple[dict[int, tuple[int, int]], list[str]]:
-    """Return from where to where each partition was loaded, and the offsets between two commits;
-    if the oldest commits are forgotten, from the `first` offset of each partition on."""
-    # Of a restored table the numbers go on: they begin with 1 all the same.
+    """Return the first loaded offset of each partition and the offset after the last, and a
+    sentence for offsets between two commits. If the oldest commits are gone, a partition begins at
+    the offset in `first`."""
+    # The numbers of a restored table go on, but they begin with 1 all the same.
     if commits and commits[0].run == 1:
         return ranges(commits)
     starts = {index: min(first.get(index, end), end) for index, end in reached.ends.items()}

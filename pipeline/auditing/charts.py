@@ -1,7 +1,6 @@
-"""Plots as SVG text that stands in a page by itself: bars and lines over time or names.
+"""Plots as SVG text for a page of HTML: bars and lines over time or names.
 
-Pure. Colours and type come from the page (`pipeline.auditing.report`): light and dark are its
-affair.
+Pure. Colours and fonts, light and dark, come from the page (`pipeline.auditing.report`).
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from html import escape
 
 from pipeline.generator import iso
 
-# As wide as a phone shows it: its text is then of the size that the page says, there and on a desk.
+# As wide as a phone: the text then has the size that the page sets, on a phone and on a desk.
 WIDTH, HEIGHT = 440, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 30, 38
 _KEY_WIDTH = 60
 _DAY_MS = 86_400_000
-# The ends of axes, and in how many steps to get there by round numbers.
+# The ends of axes, and the number of steps to each by round numbers.
 _ENDS = ((1.0, 5), (2.0, 4), (2.5, 5), (4.0, 4), (5.0, 5), (8.0, 4), (10.0, 5))
 _LABELS = 6
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600)
 _LABEL_WIDTH = 7
-"""Of one letter of a label."""
+"""The width of a letter of a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Values by time, in seconds: each run of points is a line, one alone a point."""
+    """Values by time, in seconds. Each run of points is a line; a run of one point is a dot."""
 
     name: str
     runs: Sequence[Sequence[tuple[float, float]]]
@@ -44,7 +43,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that was done at a time, with the name that a table has for it."""
+    """An event of a run, such as a kill, with its name in the table of marks."""
 
     at_s: float
     name: str
@@ -53,8 +52,8 @@ class Mark:
 def over_time(
     many: Sequence[Timed], unit: str, span: tuple[float, float], marks: Sequence[Mark]
 ) -> str:
-    """Lines over seconds, from `span[0]` to `span[1]`, and the marks as dashed lines."""
-    values = [value for one in many for run in one.runs for _, value in run]
+    """Plot lines over seconds, from `span[0]` to `span[1]`, and the marks as dashed lines."""
+    values = [value for series in many for run in series.runs for _, value in run]
     top, steps = _axis(max(values, default=0))
     begin, width = span[0], max(1.0, span[1] - span[0])
 
@@ -67,8 +66,8 @@ def over_time(
             f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}"/>'
             f'<text x="{x:.1f}" y="{_TOP - 4}" class="mid">{escape(label)}</text>'
         )
-    for number, one in enumerate(many):
-        for run in one.runs:
+    for number, series in enumerate(many):
+        for run in series.runs:
             alone = len(run) == 1
             points = " ".join(
                 f"{across(at):.1f},{HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * value / top:.1f}"
@@ -77,25 +76,25 @@ def over_time(
             drawn.append(
                 f'<polyline class="line{number}{" alone" if alone else ""}" points="{points}"/>'
             )
-    names = [one.name for one in many]
+    names = [series.name for series in many]
     frame = _levels(top, steps, unit, "seconds") + _seconds(begin, width) + _key(names)
     return _svg(frame + "".join(drawn), [name for name in names if name] or [unit], unit)
 
 
 def _apart(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Marks with room for their names: those that stand together become one."""
-    found: list[tuple[float, str]] = []
+    """Return marks with room for their names: marks that are close together become one."""
+    apart: list[tuple[float, str]] = []
     for x, name in marks:
-        if found and x - found[-1][0] < 2 * _LABEL_WIDTH:
-            found[-1] = (found[-1][0], f"{found[-1][1]}, {name}")
+        if apart and x - apart[-1][0] < 2 * _LABEL_WIDTH:
+            apart[-1] = (apart[-1][0], f"{apart[-1][1]}, {name}")
         else:
-            found.append((x, name))
-    return found
+            apart.append((x, name))
+    return apart
 
 
 def _seconds(begin: float, width: float) -> str:
-    """The times below a plot, at round numbers of seconds."""
-    step = next((one for one in _STEPS_S if width / one <= _LABELS), _STEPS_S[-1])
+    """Return the times below a plot, at round numbers of seconds."""
+    step = next((length for length in _STEPS_S if width / length <= _LABELS), _STEPS_S[-1])
     first = math.ceil(begin / step) * step
     parts = []
     for at in range(first, int(begin + width) + 1, step):
@@ -105,7 +104,7 @@ def _seconds(begin: float, width: float) -> str:
 
 
 def bars(labels: Sequence[str], series: Series, unit: str, across: str) -> str:
-    """One bar a label; `unit` is of the values, `across` says what the labels are."""
+    """Plot a bar for each label. `unit` is that of the values, `across` names the labels."""
     top, steps = _axis(max((value or 0 for value in series.values), default=0))
     step = (WIDTH - _LEFT - _RIGHT) / max(1, len(labels))
     drawn = []
@@ -122,13 +121,13 @@ def bars(labels: Sequence[str], series: Series, unit: str, across: str) -> str:
 
 
 def lines(labels: Sequence[str], many: Sequence[Series], unit: str, across: str) -> str:
-    """One line a series, over the same labels."""
-    top, steps = _axis(max((value or 0 for one in many for value in one.values), default=0))
+    """Plot a line for each series, over the same labels. `unit` and `across` are as in `bars`."""
+    top, steps = _axis(max((value or 0 for series in many for value in series.values), default=0))
     step = (WIDTH - _LEFT - _RIGHT) / max(1, len(labels))
     drawn = []
-    for number, one in enumerate(many):
-        for run in _runs(one.values):
-            # One alone is a line of no length, which its round ends make a point.
+    for number, series in enumerate(many):
+        for run in _runs(series.values):
+            # A single value is a line of length 0, which its round ends make a dot.
             alone = len(run) == 1
             points = " ".join(
                 f"{_LEFT + (index + 0.5) * step:.1f},"
@@ -137,15 +136,15 @@ def lines(labels: Sequence[str], many: Sequence[Series], unit: str, across: str)
             )
             drawn.append(
                 f'<polyline class="line{number}{" alone" if alone else ""}" points="{points}">'
-                f"<title>{escape(one.name)}</title></polyline>"
+                f"<title>{escape(series.name)}</title></polyline>"
             )
-    names = [one.name for one in many]
+    names = [series.name for series in many]
     frame = _frame(labels, top, steps, unit, across) + _key(names)
     return _svg(frame + "".join(drawn), names, unit)
 
 
 def _runs(values: Sequence[float | None]) -> list[list[tuple[int, float]]]:
-    """Values with their positions, cut where some are missing."""
+    """Return values with their positions, cut where values are missing."""
     runs: list[list[tuple[int, float]]] = []
     last = -2
     for index, value in enumerate(values):
@@ -159,7 +158,7 @@ def _runs(values: Sequence[float | None]) -> list[list[tuple[int, float]]]:
 
 
 def times(starts_ms: Sequence[int], width_ms: int) -> list[str]:
-    """Labels of stretches of time, as exact as they are long: from dates down to seconds."""
+    """Return labels of stretches of time: dates, minutes or seconds, as their width requires."""
     if width_ms >= _DAY_MS:
         return [iso(start)[:10] for start in starts_ms]
     end = 19 if width_ms < 60_000 else 16
@@ -174,7 +173,7 @@ def _svg(inner: str, names: Sequence[str], unit: str) -> str:
 
 
 def _frame(labels: Sequence[str], top: float, steps: int, unit: str, across: str) -> str:
-    """Both axes, with their units and numbers."""
+    """Return both axes, with their units and numbers."""
     parts = [_levels(top, steps, unit, across)]
     fitting = (WIDTH - _LEFT) // (_LABEL_WIDTH * (max(map(len, labels), default=0) + 1))
     every = max(1, -(-len(labels) // max(1, min(_LABELS, fitting))))
@@ -188,7 +187,7 @@ def _frame(labels: Sequence[str], top: float, steps: int, unit: str, across: str
 
 
 def _levels(top: float, steps: int, unit: str, across: str) -> str:
-    """The axis of the values, and what both axes are."""
+    """Return the axis of the values, and the units of both axes."""
     parts = [
         f'<text x="0" y="12">{escape(unit)}</text>',
         f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - 4}" class="end">{escape(across)}</text>',
@@ -203,7 +202,7 @@ def _levels(top: float, steps: int, unit: str, across: str) -> str:
 
 
 def _key(names: Sequence[str]) -> str:
-    """Which line is which; one line needs none."""
+    """Return the key with the name of each line; a single line needs none."""
     if len(names) < 2:
         return ""
     parts = []
@@ -218,7 +217,7 @@ def _key(names: Sequence[str]) -> str:
 
 
 def _axis(value: float) -> tuple[float, int]:
-    """The next round number above, and in how many steps an axis gets there."""
+    """Return the next round number from `value` on, and the number of an axis' steps up to it."""
     if value <= 0:
         return 1.0, 1
     magnitude = 1.0
@@ -226,7 +225,7 @@ def _axis(value: float) -> tuple[float, int]:
         magnitude *= 10
     while magnitude > value:
         magnitude /= 10
-    end, steps = next(one for one in _ENDS if magnitude * one[0] >= value)
+    end, steps = next(axis for axis in _ENDS if magnitude * axis[0] >= value)
     return magnitude * end, steps
 
 

@@ -1,7 +1,7 @@
-"""What a topic and its aggregates must hold, computed from the generator's seed without Spark.
+"""The expected content of a topic and its aggregates, computed from the seed without Spark.
 
-The second, independent path: it takes the truth that the generator knows, drops repeated events by
-their id, and adds up whole numbers. It reads no JSON, no topic and no table.
+Independent of the stream job: takes the usage behind each generated record, drops repeated events
+by their id, and adds up whole numbers. Reads no JSON, no topic and no table.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pipeline.generator import CALL, Generated
 CELL, SUBSCRIBER = "cell", "subscriber"
 
 AggregateKey = tuple[str, str, int]
-"""cell or subscriber, which, the window's start in ms since 1970."""
+"""`cell` or `subscriber`, the id of either, and the window's start in ms since 1970."""
 Sums = tuple[int, int, int, int, int]
-"""events, calls, drops, seconds, bytes."""
+"""The events, calls, dropped calls, seconds and bytes."""
 
 
 @dataclass(slots=True)
@@ -27,46 +27,47 @@ class Expected:
 
     records: int = 0
     checksum: int = 0
-    """Sum of the CRC-32 of key and value of each record."""
+    """The sum of the CRC-32 of key and value of each record."""
     repeated: int = 0
+    """Good records whose event an earlier record has."""
     events: int = 0
-    """Good ones, each once."""
+    """Good events, each once."""
     refused: Counter[str] = field(default_factory=Counter)
     """Malformed records by reason."""
     aggregates: dict[AggregateKey, Sums] = field(default_factory=dict)
 
     def totals(self) -> Sums:
-        """Over all cells."""
+        """Return the sums over all cells and windows. Raises ValueError if there are no sums."""
         rows = [sums for (kind, _, _), sums in self.aggregates.items() if kind == CELL]
         first, second, third, fourth, fifth = (sum(column) for column in zip(*rows, strict=True))
         return first, second, third, fourth, fifth
 
 
 def expect(records: Iterable[Generated], window_ms: int) -> Expected:
-    """Add up. Windows begin at multiples of `window_ms` since 1970, as Spark's do."""
-    found = Expected()
+    """Add up records. Windows begin at multiples of `window_ms` since 1970, as Spark's do."""
+    expected = Expected()
     seen: set[str] = set()
     for record in records:
-        found.records += 1
-        found.checksum += zlib.crc32(record.key + record.value)
+        expected.records += 1
+        expected.checksum += zlib.crc32(record.key + record.value)
         usage = record.usage
         if record.malformed is not None:
-            found.refused[record.malformed] += 1
+            expected.refused[record.malformed] += 1
             continue
         if usage.event_id in seen:
-            found.repeated += 1
+            expected.repeated += 1
             continue
         seen.add(usage.event_id)
-        found.events += 1
+        expected.events += 1
         window = usage.event_time_ms - usage.event_time_ms % window_ms
-        one = (1, int(usage.kind == CALL), int(usage.dropped), usage.duration_s, usage.bytes)
+        added = (1, int(usage.kind == CALL), int(usage.dropped), usage.duration_s, usage.bytes)
         for key in ((CELL, usage.cell, window), (SUBSCRIBER, usage.subscriber, window)):
-            old = found.aggregates.get(key, (0, 0, 0, 0, 0))
-            found.aggregates[key] = (
-                old[0] + one[0],
-                old[1] + one[1],
-                old[2] + one[2],
-                old[3] + one[3],
-                old[4] + one[4],
+            old = expected.aggregates.get(key, (0, 0, 0, 0, 0))
+            expected.aggregates[key] = (
+                old[0] + added[0],
+                old[1] + added[1],
+                old[2] + added[2],
+                old[3] + added[3],
+                old[4] + added[4],
             )
-    return found
+    return expected

@@ -1,7 +1,7 @@
-"""What an audit asks of records, wherever they lie: counts, gaps, repetitions, lag, throughput.
+"""The figures of a set of records, in a topic or a table: counts, gaps, repetitions, lag, rates.
 
-Pure transformations of frames with the columns of Spark's Kafka source or of a loaded table (which
-has the same), and the small results as values. Never reads a topic, never judges.
+Pure transformations of frames with the columns of Spark's Kafka source (a loaded table has the
+same), and the small results as values. Never reads a topic, never judges.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ from pyspark.sql import functions as F
 
 BUCKETS = 60
 PARTS = ("partition", "offset", "timestamp", "headers", "key", "value")
-"""Of a record: what two places may have alike."""
+"""The parts of a record by which two places can be compared."""
 _LOW_32_BITS = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionCounts:
-    """What was found of one partition."""
+    """The counts and the offsets of a partition's records."""
 
     partition: int
     records: int
     offsets: int
-    """Different ones."""
+    """The number of different offsets."""
     first: int
+    """The least offset."""
     last: int
+    """The greatest offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A stretch of time, by the records' timestamps."""
+    """A stretch of time, by the records' timestamps, and its lags. None: no record has a lag."""
 
     start_ms: int
     records: int
@@ -42,46 +44,52 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The count and the hash that two sets of records are compared by."""
+    """The count and the hash by which two sets of records are compared."""
 
     records: int
     hash_sum: int
-    """Of some of the `PARTS` of each record, the same ones for both sets."""
+    """The sum of a hash of some of the `PARTS` of each record, the same parts for both sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordsView:
-    """Everything about one set of records."""
+    """The figures of a set of records. Lag is the time from the event to the record's timestamp."""
 
     partitions: list[PartitionCounts]
     checksum: int
-    """Sum of the CRC-32 of key and value of each record."""
+    """The sum of the CRC-32 of key and value of each record."""
     hash_sum: int
-    """As in `Content`."""
+    """The hash of `Content`."""
     ids: int
-    """Different ids; 0 where the values have none."""
+    """The number of different ids; 0 if the values have none."""
     repeated: int
-    """Records whose id an earlier one has."""
+    """The number of records whose id an earlier record has."""
     lags_ms: tuple[int, int, int] | None
-    """p50, p95, greatest."""
+    """The lags p50 and p95 and the greatest lag; None if no record has a lag."""
     width_ms: int
+    """The length of each bucket."""
     buckets: list[Bucket]
+    """The stretches from the first timestamp to the last, without gaps."""
 
     @property
     def records(self) -> int:
-        """Of all partitions."""
-        return sum(one.records for one in self.partitions)
+        """The number of records in all partitions."""
+        return sum(counts.records for counts in self.partitions)
 
     @property
     def content(self) -> Content:
-        """To be compared with another's."""
+        """The count and the hash of these records."""
         return Content(self.records, self.hash_sum)
 
 
 def view(
     records: DataFrame, id_field: str, time_field: str, parts: Sequence[str] = PARTS
 ) -> RecordsView:
-    """Look at all of it: it is read once, and passed over four times."""
+    """Return the figures of all records.
+
+    `id_field` and `time_field` are fields of the JSON in the values; `parts` are hashed. The
+    records are read once, and passed over four times.
+    """
     looked = with_fields(records, id_field, time_field, parts).persist()
     try:
         return _view(looked)
@@ -98,7 +106,7 @@ def _view(looked: DataFrame) -> RecordsView:
         F.max("at_ms").alias("last"),
     ).collect()[0]
     width = bucket_width(whole["first"] or 0, whole["last"] or 0)
-    found = whole.lags
+    lags = whole.lags
     return RecordsView(
         partitions=[
             PartitionCounts(row.partition, row.records, row.offsets, row.first, row.last)
@@ -108,7 +116,7 @@ def _view(looked: DataFrame) -> RecordsView:
         hash_sum=sum(row.hash_sum for row in counts),
         ids=ids.ids or 0,
         repeated=ids.repeated or 0,
-        lags_ms=None if not found or found[0] is None else (found[0], found[1], found[2]),
+        lags_ms=None if not lags or lags[0] is None else (lags[0], lags[1], lags[2]),
         width_ms=width,
         buckets=without_holes(
             [
@@ -123,17 +131,17 @@ def _view(looked: DataFrame) -> RecordsView:
 
 
 def last_values(records: DataFrame, parts: Sequence[str] = PARTS) -> Content:
-    """What a compacted topic comes to, wherever compaction has come: the last values, without
-    tombstones."""
+    """Return the content of a compacted topic, however much of it is compacted yet: the last value
+    of each key, without tombstones."""
     return content_of(last_per_key(records).where("value IS NOT NULL"), parts)
 
 
 def content_of(records: DataFrame, parts: Sequence[str] = PARTS) -> Content:
-    """Return what two sets of records are compared by, as `RecordsView.content`."""
+    """Return the count and the hash of records, as `RecordsView.content`."""
     hashes = records.select(hashed(parts).alias("hash"))
     row = hashes.agg(F.count(F.lit(1)).alias("records"), F.sum("hash").alias("hash_sum"))
-    (found,) = row.collect()
-    return Content(found.records, found.hash_sum or 0)
+    (total,) = row.collect()
+    return Content(total.records, total.hash_sum or 0)
 
 
 def from_starts(records: DataFrame, starts: Mapping[int, int]) -> DataFrame:
@@ -146,8 +154,8 @@ def from_starts(records: DataFrame, starts: Mapping[int, int]) -> DataFrame:
 def with_fields(
     records: DataFrame, id_field: str, time_field: str, parts: Sequence[str]
 ) -> DataFrame:
-    """`checksum`, `hash`, `id`, `at_ms`, `lag_ms` of each record; null where a value lacks the
-    field."""
+    """Return the columns `partition`, `offset`, `checksum`, `hash`, `at_ms`, `id` and `lag_ms` of
+    each record. `id` and `lag_ms` are null if the value lacks the field."""
     text = F.col("value").cast("string")
     time = F.try_to_timestamp(F.get_json_object(text, f"$.{time_field}"))
     at = F.unix_millis("timestamp")
@@ -163,21 +171,21 @@ def with_fields(
 
 
 def checksum() -> Column:
-    """The CRC-32 of key and value behind each other, one record's."""
+    """Return the CRC-32 of a record's key, followed by its value."""
     empty = F.lit("").cast("binary")
     return F.crc32(F.concat(F.coalesce("key", empty), F.coalesce("value", empty)))
 
 
 def hashed(parts: Sequence[str]) -> Column:
-    """A hash of these parts of one record, of so few bits that the sum of any number of them is
-    a BIGINT."""
-    # A null leaves Spark's hash as it is: a key without a value would be a value without a key.
-    nulls = [F.col(one).isNull() for one in parts]
+    """Return a hash of these parts of a record. The hash has 32 bits, so that the sum over 2^31
+    records is a BIGINT."""
+    # Spark's hash ignores nulls: a key without a value would equal a value without a key.
+    nulls = [F.col(part).isNull() for part in parts]
     return F.xxhash64(*parts, *nulls).bitwiseAND(F.lit(_LOW_32_BITS))
 
 
 def per_partition(records: DataFrame) -> DataFrame:
-    """Counts, offsets, checksum and hashes of each partition."""
+    """Return the counts, offsets, checksum and hash of each partition."""
     return records.groupBy("partition").agg(
         F.count(F.lit(1)).alias("records"),
         F.count_distinct("offset").alias("offsets"),
@@ -189,18 +197,18 @@ def per_partition(records: DataFrame) -> DataFrame:
 
 
 def repetitions(records: DataFrame) -> DataFrame:
-    """One row: different ids, and records beyond the first of each."""
+    """Return one row: the number of ids, and of the records after the first of each id."""
     by_id = records.where("id IS NOT NULL").groupBy("id").agg(F.count(F.lit(1)).alias("times"))
     return by_id.agg(F.count(F.lit(1)).alias("ids"), F.sum(F.col("times") - 1).alias("repeated"))
 
 
 def bucket_width(first_ms: int, last_ms: int) -> int:
-    """About sixty stretches of time, in whole seconds."""
+    """Return the width in ms of some sixty stretches of time, a whole number of seconds."""
     return max(1000, -(-(last_ms - first_ms + 1) // BUCKETS // 1000) * 1000)
 
 
 def over_time(records: DataFrame, width_ms: int) -> DataFrame:
-    """Records and lag of each stretch; without those that have no time."""
+    """Return the records and lags of each stretch of time. Omits records without a timestamp."""
     start = F.col("at_ms") - F.pmod(F.col("at_ms"), F.lit(width_ms))
     return (
         records.where("at_ms IS NOT NULL")
@@ -213,18 +221,18 @@ def over_time(records: DataFrame, width_ms: int) -> DataFrame:
 
 
 def without_holes(buckets: list[Bucket], width_ms: int) -> list[Bucket]:
-    """With those between in which there is nothing: time goes on there too."""
+    """Return the buckets with empty buckets in the gaps between them."""
     if not buckets:
         return []
-    there = {one.start_ms: one for one in buckets}
+    there = {bucket.start_ms: bucket for bucket in buckets}
     starts = range(buckets[0].start_ms, buckets[-1].start_ms + 1, width_ms)
     return [there.get(start) or Bucket(start, 0, None, None) for start in starts]
 
 
 def last_per_key(records: DataFrame) -> DataFrame:
-    """What a compacted topic comes to: the last record of each key, tombstones too.
+    """Return the last record of each key of a compacted topic, tombstones too.
 
-    A key lies in one partition, so its greatest offset is its last one.
+    All records of a key are in one partition, so the last record has the greatest offset.
     """
     others = [name for name in records.columns if name not in ("key", "offset")]
     last = F.max_by(F.struct("offset", *others), "offset").alias("last")

@@ -1,6 +1,7 @@
-"""What an audit found, for a terminal and as one page of HTML that needs nothing beside it.
+"""The report of an audit, for a terminal and as a page of HTML in a single file.
 
-Pure: findings in, text out. The page names no other file and no address: it may be sent by mail.
+Pure: turns findings into text. The page needs no other file and no server, so that a mail can
+carry the page.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ WHOLE_BUT = "nothing else lost, nothing duplicated"
 
 @dataclass(slots=True)
 class Table:
-    """Rows under a head; numbers are text already."""
+    """Rows under a head. Each cell is text, numbers too."""
 
     head: list[str]
     rows: list[list[str]]
     words: bool = False
-    """Whether the last column is a sentence, which may take several lines."""
+    """Whether the last column is a sentence, which may wrap."""
 
 
 @dataclass(slots=True)
 class Plot:
-    """A title and its SVG."""
+    """A plot: its title, and its SVG."""
 
     title: str
     svg: str
@@ -35,7 +36,7 @@ class Plot:
 
 @dataclass(slots=True)
 class Section:
-    """A topic, a table or a stream's results."""
+    """A part of the report: a topic, a table, a stream's results or the run."""
 
     title: str
     lines: list[str] = field(default_factory=list)
@@ -44,7 +45,7 @@ class Section:
 
 
 def verdict(checks: Sequence[Check]) -> str:
-    """One line for all."""
+    """Return the line that sums up all checks."""
     failed = sum(not check.holds for check in checks)
     if not checks:
         return "nothing was compared: name with --topic also a --table, --files or --against-seed"
@@ -56,7 +57,7 @@ def verdict(checks: Sequence[Check]) -> str:
 
 
 def terminal(sections: Sequence[Section], checks: Sequence[Check]) -> str:
-    """All of it but the plots."""
+    """Return the report as text for a terminal, without the plots."""
     lines: list[str] = []
     for section in sections:
         lines += [section.title, *(f"  {line}" for line in section.lines)]
@@ -72,7 +73,7 @@ def terminal(sections: Sequence[Section], checks: Sequence[Check]) -> str:
 
 
 def columns(table: Table) -> list[str]:
-    """The rows in columns, numbers to the right, words to the left."""
+    """Return the lines of a table: numbers are aligned to the right, words to the left."""
     every = list(zip(table.head, *table.rows, strict=True))
     shown = [_aligned(column) for column in every]
     return ["  ".join(row).rstrip() for row in zip(*shown, strict=True)]
@@ -87,7 +88,7 @@ def _aligned(column: Sequence[str]) -> list[str]:
 def html(
     title: str, about: Sequence[str], sections: Sequence[Section], checks: Sequence[Check]
 ) -> str:
-    """The page; `about` says when and of what, a paragraph each."""
+    """Return the page. Each sentence of `about` becomes a paragraph below the verdict."""
     whole = all(check.holds for check in checks)
     rows = "".join(
         f'<tr class="{"ok" if check.holds else "fail"}"><td>{"ok" if check.holds else "FAIL"}</td>'
@@ -118,7 +119,7 @@ def _section(section: Section) -> str:
 
 
 def _table(table: Table) -> str:
-    # A wide one is moved sideways by itself, not the whole page.
+    # A wide table scrolls sideways by itself, not with the whole page.
     head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
@@ -128,7 +129,7 @@ def _table(table: Table) -> str:
 
 
 def _paragraphs(lines: Sequence[str]) -> str:
-    """Return a paragraph for each line. A list of brokers may break behind a comma."""
+    """Return a paragraph for each line. A list of brokers may wrap after a comma."""
     return "".join(f"<p>{escape(line).replace(',', ',<wbr>')}</p>" for line in lines)
 
 
