@@ -1,9 +1,9 @@
-"""The job `audit`: is a topic, a loaded table, are the stream's results whole?
+"""The job `audit`: checks whether a topic, a table and the stream's results are complete.
 
-Reads everything once more, in batches, and compares: records with offsets, the table with the
-topic, rows with the files that they came from, and against a generator's seed every record and
-every sum. Prints a table, writes a report in HTML; the exit code is 1 where a check does not hold.
-Never changes what it looks at.
+Reads everything once more, in batches. Compares records with offsets, the table with the topic,
+and rows with the files from which they came. With a generator's seed, compares also every record
+and every sum with those of the seed. Prints the result, and writes a report in HTML; the exit code
+is 1 if a check does not hold. Never changes a topic, a table or a file that it checks.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ EXIT_NOT_WHOLE = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the job."""
+    """Add the options of the job."""
     add = parser.add_argument
     connection.add_arguments(parser)
     add("--topic", type=topic, metavar="TOPIC", help="Check this topic.")
@@ -148,11 +148,12 @@ def _add_comparison_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """What can be known before Spark starts; PipelineError for what is missing.
+    """Check what can be known before Spark starts. Raises PipelineError if an option does not fit,
+    or if a topic, table or file is missing.
 
-    An audit of files alone asks no cluster.
+    An audit without topics asks no cluster.
     """
-    topics = [one for one in (options.topic, options.results_topic, options.dead_letters) if one]
+    topics = [name for name in (options.topic, options.results_topic, options.dead_letters) if name]
     if not topics and not options.table and not options.aggregates:
         raise PipelineError("audit: name something with --topic, --table or --aggregates")
     if options.files:
@@ -176,7 +177,10 @@ def check(options: argparse.Namespace) -> None:
 
 
 def _check_version(options: argparse.Namespace) -> None:
-    """A table as it was is compared with its own commits, and with files: a topic goes on."""
+    """Raise PipelineError if the options of a version do not fit.
+
+    A version of a table is compared with its own commits, and with files. A topic has no versions.
+    """
     if not replay.is_as_of(options):
         return
     if not options.table:
@@ -189,7 +193,7 @@ def _check_version(options: argparse.Namespace) -> None:
 
 
 def needs(options: argparse.Namespace) -> Needs:
-    """What the formats of the tables want of Spark."""
+    """Return the jars, extensions and catalogs of the tables' formats."""
     forms = [table_form(options)] if options.table else []
     if options.files and options.format in replay.TABLES:
         forms.append(replay.table_form(options))
@@ -197,12 +201,12 @@ def needs(options: argparse.Namespace) -> Needs:
 
 
 def table_form(options: argparse.Namespace) -> str:
-    """Of `--table`: as asked, else by its files; plain Parquet where neither says."""
+    """Return the format of `--table`: as its option says, or else by its files, or else Parquet."""
     return options.table_format or form_of(options.table) or "parquet"
 
 
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
-    """Look at what the options name; the exit code."""
+    """Audit what the options name, and return the exit code."""
     audit = Audit(spark, options)
     if options.run:
         audit.sections.append(timeline.section(timeline.read(options.run)))
@@ -227,7 +231,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
 
 
 class Audit:
-    """What is found on the way."""
+    """The sections and checks of an audit, and the parts that a later check needs again."""
 
     def __init__(self, spark: SparkSession, options: argparse.Namespace) -> None:
         self._spark = spark
@@ -248,7 +252,7 @@ class Audit:
             self._expected = expect(generated(spec_of(options)), window_ms)
 
     def look(self, at: Callable[[], None]) -> None:
-        """Run a check of the audit; run it again if Spark's source cannot read a record's time."""
+        """Run a part of the audit, and once more if Spark's source cannot read a record's time."""
         sections, checks = len(self.sections), len(self.checks)
 
         def looked(any_time: bool) -> None:
@@ -259,47 +263,47 @@ class Audit:
         with_any_time(looked, lambda: _say("once more by confluent-kafka, for a record's time"))
 
     def asked(self) -> str:
-        """What was looked at, and where."""
+        """Return the words for what was audited: topics, cluster and seed."""
         named = [self._options.topic, self._options.results_topic, self._options.dead_letters]
         topics = ", ".join(name for name in named if name)
         where = f"topics {topics} at {self._cluster.servers}" if topics else "files alone"
         return f"{where}, against seed {self._options.seed}" if self._expected else where
 
     def topic(self) -> None:
-        """Its records against its offsets, and against the seed."""
+        """Check the topic's records against its offsets, and against the seed."""
         options, topic = self._options, self._options.topic
         offsets = self._cluster.offsets(topic)
         records = self._records(topic).persist()
         parts = self._parts()
-        found = view(records, options.id_field, options.time_field, parts)
+        seen = view(records, options.id_field, options.time_field, parts)
         self._starts = self._common_starts(offsets)
-        self._topic = self._content(records, found, parts)
-        section = audit_sections.of_records(f"topic {topic}", found, offsets)
-        self._plotted = found
+        self._topic = self._content(records, seen, parts)
+        section = audit_sections.of_records(f"topic {topic}", seen, offsets)
+        self._plotted = seen
         if options.compacted:
             keys, kept = last_per_key(records).count(), self._topic.records
             section.lines.append(
                 f"{keys:,} keys, {kept:,} with a last value, {keys - kept:,} with a tombstone, "
-                f"{found.records - keys:,} records that a later one replaces"
+                f"{seen.records - keys:,} records that a later one replaces"
             )
-            self.checks.append(audit_checks.compacted_is_sound(topic, found, offsets))
+            self.checks.append(audit_checks.compacted_is_sound(topic, seen, offsets))
         else:
-            self.checks.append(audit_checks.topic_is_whole(topic, found, offsets))
+            self.checks.append(audit_checks.topic_is_whole(topic, seen, offsets))
         self.sections.append(section)
         if self._expected is not None:
-            self.checks.append(audit_checks.as_generated(topic, found, self._expected))
-            self.checks.append(audit_checks.repeated_as_generated(topic, found, self._expected))
+            self.checks.append(audit_checks.as_generated(topic, seen, self._expected))
+            self.checks.append(audit_checks.repeated_as_generated(topic, seen, self._expected))
         records.unpersist()
 
     def table(self) -> None:
-        """A table against its commits, and against the topic."""
+        """Check the table against its commits, and against the topic."""
         options = self._options
         there, parts = self._look_at_table(), self._parts()
-        found = view(there.records, options.id_field, options.time_field, parts)
+        seen = view(there.records, options.id_field, options.time_field, parts)
         self.sections.append(
             audit_sections.of_records(
                 f"table {self._table()}, {audit_sections.counted(there.runs, 'run')}",
-                found,
+                seen,
                 None,
                 self._plotted,
             )
@@ -307,7 +311,7 @@ class Audit:
         self.sections[-1].lines += audit_sections.of_gaps(there.progress.topic, there.skipped)
         self.checks.append(
             audit_checks.table_is_whole(
-                found, there.ranges, there.holes, options.compacted, there.skipped
+                seen, there.ranges, there.holes, options.compacted, there.skipped
             )
         )
         if self._topic is None:
@@ -317,15 +321,15 @@ class Audit:
         if there.is_of(options.topic, self._cluster.cluster_id()) and loaded_id and topic_id:
             self.checks.append(audit_checks.same_topic(options.topic, loaded_id, topic_id))
         what = "last values" if options.compacted else "records"
-        content = self._content(there.records, found, parts)
+        content = self._content(there.records, seen, parts)
         name = f"table: the same {what} as {options.topic}"
         if not there.keeps_values:
             name += ", values aside"
         self.checks.append(audit_checks.same_records(name, content, self._topic, parts))
 
     def _common_starts(self, offsets: Mapping[int, Offsets]) -> dict[int, int]:
-        """Return the offsets from which topic and table are compared, where that is not all that
-        both hold."""
+        """Return the offset from which topic and table are compared, of each partition in which
+        that is not the start of both. Empty without `--table`, or if another topic was loaded."""
         if not self._options.table:
             return {}
         there = self._look_at_table()
@@ -333,16 +337,16 @@ class Audit:
             return {}
         return there.common_starts(offsets)
 
-    def _content(self, records: DataFrame, found: RecordsView, parts: Sequence[str]) -> Content:
-        """Return what a topic and a table are compared by: of records whose view is `found`."""
+    def _content(self, records: DataFrame, seen: RecordsView, parts: Sequence[str]) -> Content:
+        """Return the content by which topic and table are compared; `seen` is the records' view."""
         if self._options.compacted:
             return last_values(from_starts(records, self._starts), parts)
         if not self._starts:
-            return found.content
+            return seen.content
         return content_of(from_starts(records, self._starts), parts)
 
     def _parts(self) -> list[str]:
-        """By which parts of a record topic and table are compared."""
+        """Return the parts of a record by which topic and table are compared."""
         if not self._options.table or not self._options.topic:
             return list(PARTS)
         return self._look_at_table().parts(self._options.topic, self._cluster.cluster_id())
@@ -356,13 +360,13 @@ class Audit:
         return self._looked_at
 
     def _table(self) -> str:
-        """Its path, and as of when it is looked at."""
+        """Return the table's path, with the version or time as of which the table is read."""
         version, time = replay.version_of(self._options)
         when = f"version {version}" if version is not None else f"{time} UTC"
         return f"{self._options.table}{f' as of {when}' if version or time else ''}"
 
     def files(self) -> None:
-        """The records against the rows of the files that they came from."""
+        """Check the records against the rows of the files from which they came."""
         options = self._options
         # The version is that of --table.
         of_files = argparse.Namespace(
@@ -373,30 +377,31 @@ class Audit:
             there, where = self._look_at_table().records, "table"
         else:
             there, where = self._records(options.topic), options.topic
-        found = _comparable(there, time_ms())
+        stored = _comparable(there, time_ms())
         if not options.timestamp and options.format not in replay.TABLES:
-            rows, found = rows.drop("at_ms"), found.drop("at_ms")
-        missing, extra = rows.exceptAll(found).count(), found.exceptAll(rows).count()
+            rows, stored = rows.drop("at_ms"), stored.drop("at_ms")
+        missing, extra = rows.exceptAll(stored).count(), stored.exceptAll(rows).count()
         name = f"{where}: {options.files} row for row"
-        # By their values: Spark refuses a query of files that asks for no column but the misfits'.
+        # Counted by their values: Spark rejects a query of files for the column of misfits alone.
         number = rows.agg(F.count("value"), F.max(F.length("value"))).collect()[0][0]
         self.checks.append(audit_checks.same_rows(name, missing, extra, number))
         if not self.sections:
             self.sections.append(Section(f"files {options.files}"))
 
     def dead_letters(self) -> None:
-        """Each refused record once, by reason."""
+        """Count the dead letters by reason, each rejected record once; check the counts against the
+        seed."""
         topic = self._options.dead_letters
         letters = last_per_key(self._records(topic))
         reason = "filter(headers, h -> h.key = 'reason')[0].value AS reason"
         rows = letters.selectExpr(reason).where("reason IS NOT NULL").collect()
-        found = audit_checks.reasons([bytes(row.reason) for row in rows])
-        self.sections.append(audit_sections.of_reasons(topic, found))
+        counts = audit_checks.reasons([bytes(row.reason) for row in rows])
+        self.sections.append(audit_sections.of_reasons(topic, counts))
         if self._expected is not None:
-            self.checks.append(audit_checks.refused_as_generated(topic, found, self._expected))
+            self.checks.append(audit_checks.refused_as_generated(topic, counts, self._expected))
 
     def sums(self) -> None:
-        """The stream's sums in both places, and against the seed."""
+        """Check the stream's sums: table against topic, and the first of both against the seed."""
         places: dict[str, dict[AggregateKey, Sums]] = {}
         if self._options.aggregates:
             table = AggregateTable(self._spark, self._options.aggregates)
@@ -415,21 +420,21 @@ class Audit:
             (name, first), (other, second) = places.items()
             self.checks.append(audit_checks.same_sums(f"{other}: the {name}", second, first))
         if self._expected is not None:
-            name, found = next(iter(places.items()))
+            name, actual = next(iter(places.items()))
             wanted = self._expected.aggregates
-            self.checks.append(audit_checks.sums_as_generated(name, found, wanted))
+            self.checks.append(audit_checks.sums_as_generated(name, actual, wanted))
 
     def _records(self, topic: str) -> DataFrame:
         offsets = self._cluster.offsets(topic)
-        starts = {one: there.start for one, there in offsets.items()}
-        ends = {one: there.end for one, there in offsets.items()}
+        starts = {index: there.start for index, there in offsets.items()}
+        ends = {index: there.end for index, there in offsets.items()}
         return kafka_source.batch(
             self._spark, self._there, topic, starts, ends, any_time=self._any_time
         )
 
 
 def sums_of(rows: DataFrame) -> dict[AggregateKey, Sums]:
-    """Rows of sums as a mapping."""
+    """Return rows of sums as a mapping."""
     chosen = rows.selectExpr(
         "of",
         "id",
@@ -453,7 +458,7 @@ def sums_of(rows: DataFrame) -> dict[AggregateKey, Sums]:
 
 
 def _comparable(records: DataFrame, at_ms: Column) -> DataFrame:
-    """Key, value and timestamp: what a record that is replayed must keep."""
+    """Return key, value and timestamp: the parts that a record keeps when it is replayed."""
     return records.select("key", "value", at_ms.alias("at_ms"))
 
 

@@ -1,12 +1,12 @@
-"""The job `generate`: records of a telecom operator into a topic, keyed by subscriber, at a rate.
+"""The job `generate`: sends a telecom operator's records to a topic, keyed by subscriber.
 
-A plain producer in the driver, without Spark: a topic fills within the second of its start, and a
-record's timestamp can be the operator's clock. Owns pace and progress; what the records are stands
-in `pipeline.generator`.
+A plain producer in the driver, without Spark: a topic fills within a second of the start, and a
+record's timestamp can be the operator's clock. Owns pace and progress; `pipeline.generator` makes
+the records.
 
-The partitions never run apart: whatever the operator's clock has sent in five of its minutes is
-acknowledged before it goes on. A broker that dies so delays all partitions alike, and a stream's
-watermark does not pass records that its partition still waits for.
+All records of five minutes of the operator's clock are acknowledged before the first of the next
+five minutes is sent. So a broker that dies delays all partitions alike, and a stream's watermark
+does not pass records that a partition still lacks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _START_MAX_MS = 4_102_444_800_000  # the year 2100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the job."""
+    """Add the options of the job."""
     connection.add_arguments(parser)
     parser.add_argument(
         "--topic",
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options on which the records depend; `audit` has the same."""
+    """Add the options on which the records depend. The job `audit` has them too."""
     default = GeneratorSpec()
     group = parser.add_argument_group("what is generated")
     group.add_argument(
@@ -142,7 +142,7 @@ def _add_fault_arguments(group: argparse._ArgumentGroup) -> None:
 
 
 def spec_of(options: argparse.Namespace) -> GeneratorSpec:
-    """The spec that the options name; PipelineError where it makes no sense."""
+    """Return the spec that the options name. Raises PipelineError if their values do not fit."""
     try:
         return GeneratorSpec(
             seed=options.seed,
@@ -160,14 +160,14 @@ def spec_of(options: argparse.Namespace) -> GeneratorSpec:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Generate; the exit code."""
+    """Send the records, and return the exit code. Raises PipelineError if a send fails."""
     spec = spec_of(options)
     target = connection.connection_of(options)
     cluster = Cluster(target)
     if cluster.ensure(options.topic, options.partitions, KEPT_FOR_EVER):
         _say(f"made topic {options.topic} with {options.partitions} partitions")
     else:
-        there = sum(one.end - one.start for one in cluster.offsets(options.topic).values())
+        there = sum(part.end - part.start for part in cluster.offsets(options.topic).values())
         if there:
             _say(f"topic {options.topic} holds {there:,} records already; these are appended")
     topic_id = cluster.topic_id(options.topic)
@@ -184,7 +184,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Progress:
-    """A line every two seconds."""
+    """The lines about progress, `PROGRESS_S` apart."""
 
     def __init__(self, total: int, now: Callable[[], float] = time.monotonic) -> None:
         self._total = total
@@ -193,7 +193,7 @@ class Progress:
         self._said_count = 0
 
     def at(self, count: int, timestamp_ms: int) -> str | None:
-        """The line, where one is due; `timestamp_ms` is the operator's clock."""
+        """Return a line if one is due, else None. `timestamp_ms` is the operator's clock."""
         now = self._now()
         if now - self._said_s < PROGRESS_S:
             return None
@@ -214,7 +214,10 @@ def send_paced(
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Send all, not faster than `rate` a second (0: no limit); all are acknowledged on return."""
+    """Send all records, at most `rate` a second (0: no limit). On return, all are acknowledged.
+
+    Raises PipelineError if a record is not stored.
+    """
     began = now()
     barrier_ms: int | None = None
     for count, record in enumerate(records):

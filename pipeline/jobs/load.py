@@ -1,6 +1,6 @@
-"""The job `load`: what a topic holds since the last run, into a table of Parquet by date and hour.
+"""The job `load`: writes the new records of a topic to a table of Parquet, by date and hour.
 
-The job `table` with `--to parquet`, once, and the records as they are.
+Runs the job `table` once, with `--to parquet`, and keeps records as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipeline.jobs import table
 from pipeline.jobs.generate import TOPIC
 from pipeline.options import table_place, topic, whole
 
-# What is no option here.
+# The values of options that only the job `table` has.
 _FIXED = {
     "to": "parquet",
     "dead_letters": None,
@@ -64,5 +64,5 @@ def check(options: argparse.Namespace) -> None:
 
 
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
-    """Load once; the exit code."""
+    """Fill the table once, and return the exit code."""
     return table.run(spark, options)

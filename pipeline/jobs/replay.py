@@ -1,10 +1,10 @@
-"""The job `replay`: rows of files back into a topic, with keys, headers and timestamps kept.
+"""The job `replay`: sends rows of files to a topic, with keys, headers and timestamps kept.
 
-Of a table that `table` or `load` wrote, as of a version or a time, each row is the record that it
-was, and so is each row of a table of dead letters. Of others (Parquet, JSON, CSV) a row becomes
-JSON, and options name the columns of key and timestamp; a line that is no row goes to the dead
-letters as it is. The executors send (`pipeline.row_sending`). At least once: a task of
-Spark that is tried again sends its rows again.
+A row of a table that `table` or `load` wrote, as of a version or a time, is sent as the record that
+it was; so is a row of a table of dead letters. A row of other files (Parquet, JSON, CSV) becomes
+JSON, and options name the columns of key and timestamp. A line that is no row goes to the dead
+letters as it is. The executors send the rows (`pipeline.row_sending`) at least once: if Spark runs
+a task again, the task sends its rows again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KEY_SEPARATOR = "|"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the job."""
+    """Add the options of the job."""
     connection.add_arguments(parser)
     parser.add_argument(
         "--topic",
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_version_arguments(group: argparse._ArgumentGroup) -> None:
-    """As of when a table is read; `audit` has the same."""
+    """Add the options of a table's version. The job `audit` has them too."""
     group.add_argument(
         "--as-of-version",
         type=whole(0),
@@ -96,7 +96,8 @@ def add_version_arguments(group: argparse._ArgumentGroup) -> None:
 
 
 def check_version(options: argparse.Namespace, form: str, path: str) -> None:
-    """Of the options of `add_version_arguments`: PipelineError where the format has no versions."""
+    """Check the options of `add_version_arguments`. Raises PipelineError if both are given, or if
+    the format `form` keeps no versions."""
     if options.as_of_version is not None and options.as_of_time is not None:
         raise PipelineError("give --as-of-version or --as-of-time, not both")
     if is_as_of(options) and form == "parquet":
@@ -106,42 +107,45 @@ def check_version(options: argparse.Namespace, form: str, path: str) -> None:
 
 
 def is_as_of(options: argparse.Namespace) -> bool:
-    """Whether a version or a time is asked for."""
+    """Return whether the options name a version or a time of the table."""
     return options.as_of_version is not None or options.as_of_time is not None
 
 
 def version_of(options: argparse.Namespace) -> tuple[str | None, str | None]:
-    """The version and the time that are asked for, as `Table.read` takes them."""
+    """Return the version and the time that the options name, as `Table.read` takes them."""
     version = options.as_of_version
     return None if version is None else str(version), options.as_of_time
 
 
 def needs(options: argparse.Namespace) -> Needs:
-    """What the table's format wants of Spark."""
+    """Return the jars, extensions and catalogs of the table's format."""
     return needs_of([table_form(options)] if options.format in TABLES else [], options)
 
 
 def moment(text: str) -> str:
-    """A time in ISO 8601, UTC where it names no zone, as Spark and the tables' formats read it."""
+    """Return a time in ISO 8601 as a time in UTC that Spark and the tables' formats can read.
+
+    A time without a zone is in UTC. Raises ArgumentTypeError if the text is no time.
+    """
     try:
-        found = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no time such as 2026-03-02T12:00:00"
         ) from error
-    at = found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+    at = parsed.replace(tzinfo=parsed.tzinfo or UTC).astimezone(UTC)
     return at.strftime("%Y-%m-%d %H:%M:%S.%f")
 
 
 def table_form(options: argparse.Namespace) -> str:
-    """Of `--files`: as `--format` says, else by the files; plain Parquet where neither does."""
+    """Return the format of `--files`: as `--format` says, or else by the files, or else Parquet."""
     if options.format != "table":
         return str(options.format)
     return form_of(options.files) or "parquet"
 
 
 def add_file_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which files, and how a row becomes a record; `audit` has the same."""
+    """Add the options of the files and of their records. The job `audit` has them too."""
     group = parser.add_argument_group("the files")
     add = group.add_argument
     add("--files", type=place, metavar="PATH", help="Read this file, folder, pattern or URI.")
@@ -158,7 +162,8 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """What can be known before Spark starts; PipelineError for what is missing."""
+    """Check what can be known before Spark starts. Raises PipelineError if an option does not fit,
+    if files are missing, or if the cluster does not answer."""
     if options.files is None:
         raise PipelineError("replay: name the files with --files")
     check_files(options)
@@ -168,12 +173,13 @@ def check(options: argparse.Namespace) -> None:
     if dead_letters_of(options) == options.topic:
         raise PipelineError("replay: --topic and --dead-letters are two topics")
     target = connection.connection_of(options)
-    target.client()  # what the executors send with
+    target.client()  # raises if the executors cannot send with these settings
     Cluster(target).cluster_id()
 
 
 def check_files(options: argparse.Namespace) -> None:
-    """Of the options of `add_file_arguments`."""
+    """Check the options of `add_file_arguments`. Raises PipelineError if they do not fit, or if
+    files are missing."""
     columns = [*_names(options.key), *_names(options.timestamp), *_names(options.order)]
     if options.format in TABLES and columns:
         raise PipelineError(
@@ -188,12 +194,12 @@ def check_files(options: argparse.Namespace) -> None:
 
 
 def dead_letters_of(options: argparse.Namespace) -> str:
-    """The topic for what is no row."""
+    """Return the topic for lines that are no rows."""
     return options.dead_letters or f"{options.topic}-dead-letters"
 
 
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
-    """Replay once; the exit code, 1 where lines were no rows."""
+    """Replay once, and return the exit code: 1 if lines were no rows."""
     target, dead_letters = connection.connection_of(options), dead_letters_of(options)
     rows, has_misfits = _records_of(spark, options, options.same_partitions)
     cluster = Cluster(target)
@@ -201,7 +207,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     if has_misfits:
         cluster.ensure(dead_letters, options.partitions, KEPT_FOR_EVER)
     topic_id = cluster.topic_id(options.topic)
-    # What the executors run goes to them by value: they need confluent-kafka, not this package.
+    # The executors get this code by value: they need confluent-kafka, not this package.
     for module in (errors, sender, row_sending):
         register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     began = time.monotonic()
@@ -209,7 +215,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
         target.client(), options.topic, dead_letters, options.same_partitions, options.files
     )
     done = rows.select(*COLUMNS).mapInArrow(send, SENT).collect()
-    sent, refused = sum(one.sent for one in done), sum(one.refused for one in done)
+    sent, refused = sum(part.sent for part in done), sum(part.refused for part in done)
     spent = time.monotonic() - began
     cluster.check_kept(options.topic, topic_id)
     _say(f"{sent:,} records into {options.topic} in {spent:.1f} s, {sent / spent:,.0f}/s")
@@ -223,28 +229,31 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
 def read_records(
     spark: SparkSession, options: argparse.Namespace, same_partitions: bool = False
 ) -> DataFrame:
-    """The files as records: `key`, `value`, `headers`, `timestamp_ms`, `partition`."""
+    """Return the files as records: `key`, `value`, `headers`, `timestamp_ms`, `partition`."""
     return _records_of(spark, options, same_partitions)[0].where("misfit IS NULL").drop("misfit")
 
 
 def _records_of(
     spark: SparkSession, options: argparse.Namespace, same_partitions: bool
 ) -> tuple[DataFrame, bool]:
-    """The same with `misfit`, and whether there is one."""
+    """Return the records with the column `misfit`, and whether there are misfits."""
     if options.format in TABLES:
         rows, fields = table_rows(spark, options)
         records = records_of(rows, same_partitions, fields)
         return records.withColumn("misfit", F.lit(None).cast("string")), False
-    found = file_rows.read_rows(spark, options.files, options.format)
+    files = file_rows.read_rows(spark, options.files, options.format)
     key, order = _names(options.key), _names(options.order)
-    return from_rows(found.frame, key, options.timestamp, order), found.has_misfits
+    return from_rows(files.frame, key, options.timestamp, order), files.has_misfits
 
 
 def table_rows(
     spark: SparkSession, options: argparse.Namespace
 ) -> tuple[DataFrame, Mapping[str, str] | None]:
-    """Return the rows of the version and the times that the options name, and how the field of
-    each column is called: as `records_of` takes both. An audit names no times."""
+    """Return the rows of the version and the times that the options name, and the field of each
+    column, as `records_of` takes both. An audit names no times.
+
+    Raises PipelineError if there is no table.
+    """
     form = table_form(options)
     table = open_table(spark, form, options.files)
     if not table.exists():
@@ -259,7 +268,7 @@ def table_rows(
 
 def _check_times(options: argparse.Namespace) -> None:
     given = [options.as_of_version, options.as_of_time, options.from_time, options.to_time]
-    if any(one is not None for one in given) and options.format not in TABLES:
+    if any(value is not None for value in given) and options.format not in TABLES:
         raise PipelineError("--as-of-version, --as-of-time, --from-time and --to-time: of a table")
     if options.format in TABLES:
         check_version(options, table_form(options), options.files)
@@ -268,10 +277,10 @@ def _check_times(options: argparse.Namespace) -> None:
 def from_rows(
     frame: DataFrame, key: list[str], timestamp: str | None, order: list[str]
 ) -> DataFrame:
-    """Any rows as records: the value is the whole row as JSON, nulls too; what is no row is text
-    in `misfit`.
+    """Return any rows as records. The value is the whole row as JSON, with nulls. A line that is no
+    row is text in `misfit`.
 
-    PipelineError for a column that is not there, or a timestamp that is none.
+    Raises PipelineError if a column is missing, or if no timestamp can be read from its type.
     """
     wanted = [*key, *([timestamp] if timestamp else []), *order]
     columns = [name for name in frame.columns if name != MISFIT]
@@ -282,7 +291,7 @@ def from_rows(
             )
     misfit = F.col(MISFIT) if MISFIT in frame.columns else F.lit(None).cast("string")
     if order:
-        # Rows of one key in one task, in their order.
+        # All rows of a key are in one task, sorted.
         by_key = frame.repartition(*map(quoted, key)) if key else frame.coalesce(1)
         frame = by_key.sortWithinPartitions(*map(quoted, order))
     joined = F.concat_ws(_KEY_SEPARATOR, *map(quoted, key)).cast("binary") if key else F.lit(None)

@@ -1,9 +1,9 @@
 """The job `stream`: Structured Streaming from the topic of call detail records to its results.
 
-Two queries over the topic. `aggregates`: good records, each event once, added up per window,
-cell and subscriber, into a table of Parquet and a compacted topic. `dead-letters`: the others
-into a topic of their own, with the reason in a header. Owns the running queries and what is said
-of them; what is exactly once, and by what, stands in `docs/pipeline.md`.
+Runs two queries over the topic. `aggregates` adds up good records, each event once, per window,
+cell and subscriber, into a table of Parquet and a compacted topic. `dead-letters` sends the other
+records to a topic of their own, with the reason in a header. Owns the running queries and the lines
+about them. `docs/pipeline.md` says which results are exactly once, and why.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ BATCH_MAX = 100_000
 TRIGGER_S = 5.0
 LOOK_S, LOOK_TIMEOUT_S = 2.0, 5.0
 AGGREGATES = "aggregates"
-# How Spark puts the files of a checkpoint in place. On a local disk its usual way forks `readlink`
-# twice a file, thirty times a batch, and is no safer.
+# How Spark writes the files of a checkpoint. On a local disk, its default forks `readlink` twice a
+# file, thirty times a batch, and is no safer.
 _CHECKPOINT_FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAME = "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
 _END_THE_FIRST = "spark.sql.streaming.stopActiveRunOnRestart"
@@ -74,7 +74,7 @@ _ALERTS_MAX = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the job."""
+    """Add the options of the job."""
     add = parser.add_argument
     connection.add_arguments(parser)
     add(
@@ -187,7 +187,8 @@ def _add_batch_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """What can be known before Spark starts; PipelineError where the topic is missing."""
+    """Check what can be known before Spark starts. Raises PipelineError if an option does not fit,
+    or if the topic is missing."""
     topics = (options.topic, options.results_topic, options.dead_letters)
     if len(set(topics)) < len(topics):
         raise PipelineError(
@@ -207,7 +208,7 @@ def check(options: argparse.Namespace) -> None:
 
 
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
-    """Run until it is stopped, or as the options say; the exit code."""
+    """Run until a signal, or until the end that the options name, and return the exit code."""
     there = connection.connection_of(options)
     job = StreamJob(spark, there, Cluster(there), options)
     job.prepare()
@@ -222,7 +223,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
 
 
 class StreamJob:
-    """Both queries of one job."""
+    """The two queries of a job, with its checkpoint and its table."""
 
     def __init__(
         self,
@@ -248,7 +249,7 @@ class StreamJob:
         self._unheard = False
 
     def prepare(self) -> None:
-        """Both frames, as Spark takes them; its error where it does not."""
+        """Make the frames of both queries. Raises Spark's error if Spark rejects a frame."""
         options = self._options
         sums = aggregates.summed(
             aggregates.once(cdr.events(self._source(), options.lateness), options.watermark),
@@ -260,8 +261,10 @@ class StreamJob:
             assert frame.schema.names, "asking for it has Spark look at all of it"
 
     def claim(self) -> None:
-        """PipelineError where checkpoint, table or topic belong to something else, or to a job
-        that runs."""
+        """Bind checkpoint, table and topic to this stream, and create the topics of the results.
+
+        Raises PipelineError if they belong to another stream, or if a job runs on the checkpoint.
+        """
         options = self._options
         wanted = StreamIdentity(
             topic=options.topic,
@@ -290,7 +293,7 @@ class StreamJob:
         options, set_to = self._options, self._spark.conf.set
         if Files(self._spark, options.checkpoint).is_local:
             set_to(_CHECKPOINT_FILES, _BY_RENAME)
-        # Else a second job on the same server of Spark Connect would end the first one's queries.
+        # Else a second job on the same server of Spark Connect would end the first job's queries.
         set_to(_END_THE_FIRST, str(options.take_over).lower())
         trigger: dict[str, Any] = (
             {"availableNow": True}
@@ -319,7 +322,10 @@ class StreamJob:
         )
 
     def watch(self, stopped: Callable[[], bool]) -> str:
-        """Say how it goes until it ends; why it did. PipelineError where a query failed."""
+        """Print progress until the job ends, and return the reason of the end.
+
+        Raises PipelineError if a query failed, or if the topic was made again.
+        """
         idle_since: float | None = None
         while True:
             self._raise_failure()
@@ -329,7 +335,7 @@ class StreamJob:
             if stopped():
                 return "stopped; the same command goes on from here"
             views = self._look()
-            idle = bool(views) and all(one.behind == 0 for one in views)
+            idle = bool(views) and all(view.behind == 0 for view in views)
             idle_since = (idle_since or time.monotonic()) if idle else None
             wait = self._options.until_idle
             if wait is not None and idle_since and time.monotonic() - idle_since >= wait:
@@ -342,7 +348,7 @@ class StreamJob:
         )
 
     def _check_new(self) -> None:
-        """Of a stream that is new, before anything of it is written."""
+        """Check the records of a new stream, and create its topics, before the stream writes."""
         self._check_schema()
         self._ensure_topics()
 
@@ -352,12 +358,12 @@ class StreamJob:
         self._cluster.ensure(self._options.dead_letters, _RESULT_PARTITIONS)
 
     def _check_schema(self) -> None:
-        """PipelineError where not one of the first records is what the job reads."""
+        """Raise PipelineError if none of the first records is a call detail record."""
         options = self._options
         offsets = self._cluster.offsets(options.topic)
         share = max(1, _SAMPLE // len(offsets))
-        ends = {one: min(found.end, found.start + share) for one, found in offsets.items()}
-        starts = {one: found.start for one, found in offsets.items()}
+        ends = {index: min(there.end, there.start + share) for index, there in offsets.items()}
+        starts = {index: there.start for index, there in offsets.items()}
         if starts == ends:
             return  # nothing is there yet
 
@@ -368,24 +374,27 @@ class StreamJob:
             counted = cdr.checked(sample, options.lateness).groupBy("reason").count()
             return counted.orderBy(F.desc("count")).collect()
 
-        found = kafka_source.with_any_time(by_reason, lambda: None)
-        if found and all(row.reason is not None for row in found):
-            number = sum(row["count"] for row in found)
+        counts = kafka_source.with_any_time(by_reason, lambda: None)
+        if counts and all(row.reason is not None for row in counts):
+            number = sum(row["count"] for row in counts)
             raise PipelineError(
                 f"none of the first {number} records of {options.topic} is a call detail record "
-                f"({found[0].reason}): is it the right --topic?"
+                f"({counts[0].reason}): is it the right --topic?"
             )
 
     def _look(self) -> list[QueryView]:
-        """The last batch of each query, once both have one; what is new is said."""
+        """Print what is new, and return the last batch of each query.
+
+        Empty until both queries have a batch, and while no broker answers.
+        """
         ends = self._heard_ends()
         if ends is None:
             return []
         last = []
         for query in self._queries:
             views = [
-                look(query.name or "", one, self._options.topic, ends)
-                for one in query.recentProgress
+                look(query.name or "", progress, self._options.topic, ends)
+                for progress in query.recentProgress
             ]
             for view in views:
                 line = self._teller.line(view)
@@ -398,10 +407,10 @@ class StreamJob:
         return last if len(last) == len(self._queries) else []
 
     def _heard_ends(self) -> dict[int, int] | None:
-        """Return the end of each partition; None while no broker answers: Spark goes on asking.
+        """Return the end of each partition, or None while no broker answers; Spark's queries go on.
 
-        Raises PipelineError where the topic was made again under the queries, which would read on
-        at the old offsets.
+        Raises PipelineError if the topic was made again under the queries, which would read on at
+        the old offsets.
         """
         topic = self._options.topic
         try:
@@ -430,14 +439,15 @@ class StreamJob:
         for query in self._queries:
             failed = query.exception()
             if failed is not None and kafka_source.fails_on_time(failed):
-                raise PipelineError(self._told_of_time()) from failed
+                raise PipelineError(self._time_refusal()) from failed
             if failed is not None:
                 raise PipelineError(f"stream: {told(failed)}") from failed
 
-    def _told_of_time(self) -> str:
+    def _time_refusal(self) -> str:
+        """Return the sentence about a record whose time Spark's source cannot read."""
         topic = self._options.topic
         late = self._cluster.first_from(topic, kafka_source.LAST_READ_MS + 1)
-        places = [f"{topic}-{one} at offset {late[one]}" for one in sorted(late)]
+        places = [f"{topic}-{index} at offset {late[index]}" for index in sorted(late)]
         return (
             f"stream: {', '.join(places) or f'a record of {topic}'} has a time that Spark's Kafka "
             "source cannot read (nanoseconds?): copy the others into another topic (ottla consume "
@@ -446,7 +456,7 @@ class StreamJob:
         )
 
     def stop(self) -> None:
-        """End both queries, and let the checkpoint go."""
+        """End both queries, and release the checkpoint."""
         for query in self._queries:
             with suppress(PySparkException):  # its Spark may be gone
                 query.stop()
@@ -455,8 +465,11 @@ class StreamJob:
 
 
 def _started(writer: DataStreamWriter) -> StreamingQuery:
-    """Its query. A busy server of Spark Connect waits ten seconds for the Python that writes the
-    batches, and often has it the next time."""
+    """Start a query, and return it. Tries again if the server's Python was late.
+
+    A busy server of Spark Connect waits ten seconds for the Python process that writes the
+    batches, and often gets the process the next time.
+    """
     for left in reversed(range(_STARTS)):
         try:
             return writer.start()
@@ -468,29 +481,29 @@ def _started(writer: DataStreamWriter) -> StreamingQuery:
 
 
 class Alerts:
-    """Cells that lose calls; each of a window is told once."""
+    """The alerts of cells that lose calls; each cell and window is printed once."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[str, str]] = set()
+        self._printed: set[tuple[str, str]] = set()
 
     def new(self, rows: DataFrame) -> list[str]:
-        """A line for each that is new among the rows of a batch."""
-        found = []
+        """Return a line for each new alert among the rows of a batch."""
+        lines = []
         for row in aggregates.alerts(rows).orderBy("since", "id").limit(_ALERTS_MAX).collect():
-            if (row.id, row.since) not in self._told:
-                self._told.add((row.id, row.since))
-                found.append(
+            if (row.id, row.since) not in self._printed:
+                self._printed.add((row.id, row.since))
+                lines.append(
                     f"alert: cell {row.id} dropped {row.drops} of {row.calls} calls "
                     f"({row.drop_rate:.0%}) in the window from {row.since}"
                 )
-        return found
+        return lines
 
 
 def _stopped_by_signal() -> Callable[[], bool]:
-    """Whether SIGINT or SIGTERM has come since."""
+    """Return a function that returns whether SIGINT or SIGTERM has come since."""
     came: list[int] = []
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: came.append(1))
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, lambda *_: came.append(1))
     return lambda: bool(came)
 
 

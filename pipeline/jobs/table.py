@@ -1,9 +1,9 @@
-"""The job `table`: a topic becomes a table of Delta, Iceberg or Parquet, each offset once.
+"""The job `table`: writes a topic to a table of Delta, Iceberg or Parquet, each offset once.
 
-Once, every N seconds, or for ever: a loop of bounded batches, each from where the table ends. Rows
+Runs once, every N seconds, or for ever: a loop of bounded batches, each from the table's end. Rows
 and offsets are one transaction of the table (`pipeline.tables`), so no checkpoint and no consumer
 group takes part, and the job may be killed at any moment. A job that repeats waits for servers that
-do not answer, and then reads from the table again how far it is. Small files are merged on the way.
+do not answer, and then reads the table's end again. Small files are merged on the way.
 Owns the loop and its lines; `pipeline.filling` decides what a run reads.
 """
 
@@ -247,7 +247,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
             if outage is None:
                 raise
             outages.wait(outage, ask)
-            # The outage may have come before or after a commit: the table knows.
+            # The outage may have come before or after a commit, so read the table's end again.
             opened = None
             continue
         outages.worked()
@@ -282,9 +282,9 @@ class Filling:
         self._letters = Target(letters, options, DEAD_LETTERS, say)
         self._columns: Columns | None = None
         self._starts: Mapping[int, int] = {}
-        """From where the present run still has to read, or the last one had."""
+        """The offsets from which the present or the last run has still to read."""
         self._epochs: dict[int, int] = {}
-        """Leaders' epochs in which the log was seen to hold the table's end, since its commit."""
+        """The leader epochs, since the last commit, in which the log held the table's end."""
 
     def show(self) -> None:
         """Print a line for each column that the table would have, and say how much is to be
@@ -300,7 +300,7 @@ class Filling:
         self._say(f"{plan.offsets:,} offsets of {self._topic} are new; nothing was written")
 
     def catch_up(self) -> int:
-        """Load up to where the topic ends now, and return how many offsets that were.
+        """Load up to where the topic ends now, and return the number of offsets.
 
         With `--skip-lost`, offsets that the topic deletes meanwhile are skipped.
         """
@@ -310,7 +310,7 @@ class Filling:
             except PipelineError:
                 raise
             except Exception:
-                # Which error Spark has for it depends on where it was: the topic says more.
+                # Spark has several errors for deleted offsets, so look at the topic instead.
                 if not left or not self._has_lost():
                     raise
         raise AssertionError("the last try raises")
@@ -327,7 +327,7 @@ class Filling:
         self._held_back.look(state.offsets)
         plan = self._plan(state)
         begins = self._first is not None and not self._table.has_begun
-        # A commit without rows keeps where the table begins, or what it has skipped.
+        # A commit without rows saves where the table begins, or which offsets it has skipped.
         kept = set(plan.starts) if begins else {gap.partition for gap in plan.gaps}
         if plan.offsets == 0 and not kept:
             if not self._options.for_ever:
@@ -384,7 +384,7 @@ class Filling:
         for target in (self._table, self._letters):
             target.open(self._topic, state)
         if self._first is not None:
-            # After an outage the table may be there by this job's own run.
+            # After an outage, the table may exist because this job's own run made it.
             if self._first.found is None:
                 self._table.refuse_beginning(self._first)
             first = self._first.find(self._topic, state.offsets, self._source.first_from)
@@ -430,11 +430,11 @@ class Filling:
         refused = dead_letters = 0
         formats = (self._columns.key, self._columns.value)
         if not all(isinstance(form, Raw) for form in formats):
-            # Read and parsed once, for what is new, what is refused and what fits.
+            # Read and parse records once for three passes: new columns, dead letters and rows.
             checked = checked.persist()
         try:
             with busy(self._say, f"reading {count:,} offsets"):
-                # What one look finds may hide more: a rare field inside an object that was new.
+                # A pass may add an object in which the next pass finds more, such as a rare field.
                 while (wider := self._columns.grown(checked)) is not self._columns:
                     check_names(self._options.to, wider.schema)
                     self._columns = wider
@@ -455,7 +455,7 @@ class Filling:
             if checked.is_cached:
                 checked.unpersist()
         self._epochs.clear()
-        # What is kept as it is has been read in the commit alone.
+        # Raw records are read only while they are committed, so check again.
         self._check_not_made_again(state.topic_id)
         bad = f", {counted(refused, 'dead letter')} into {self._letters.path}" if refused else ""
         self._say(
@@ -482,7 +482,7 @@ class Filling:
 
 
 def not_yet(misfits: DataFrame, reached: Mapping[int, int], starts: Mapping[int, int]) -> DataFrame:
-    """Return the misfits without those that a run committed which died before its rows."""
+    """Return the misfits without those that a run has committed before it died without its rows."""
     for partition, end in reached.items():
         if end > starts.get(partition, end):
             misfits = misfits.where(f"partition <> {partition} OR offset >= {end}")
@@ -490,5 +490,5 @@ def not_yet(misfits: DataFrame, reached: Mapping[int, int], starts: Mapping[int,
 
 
 def known(epochs: Mapping[int, int | None]) -> dict[int, int]:
-    """Return the epochs without those that no broker has given."""
+    """Return the epochs without partitions whose epoch no broker has given."""
     return {partition: epoch for partition, epoch in epochs.items() if epoch is not None}
