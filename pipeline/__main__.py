@@ -1,4 +1,4 @@
-"""`python -m pipeline`, and the program that spark-submit is given.
+"""The program of `python -m pipeline`, which spark-submit can run as well.
 
 Owns nothing: `pipeline.command` is the command `ottla-pipeline`.
 """

@@ -1,4 +1,4 @@
-"""Call detail records and network events: which records are good, and why others are not.
+"""The checks of call detail records: which records are good, and why others are rejected.
 
 Pure transformations of frames that have the columns of Spark's Kafka source. Never reads a topic.
 """
@@ -12,7 +12,7 @@ from pipeline import reasons
 from pipeline.columns.times import FIRST_DAY, LAST_DAY
 from pipeline.generator import KINDS
 
-# Everything as text first: what does not fit is then a reason, not a null.
+# Each field is read as text first, so that a bad value gives a reason, not a null.
 _TEXTS = (
     "event_id STRING, kind STRING, event_time STRING, subscriber STRING, cell STRING, "
     "duration_s STRING, dropped STRING, bytes STRING, _corrupt STRING"
@@ -22,9 +22,10 @@ _AHEAD_MAX = "1 hour"
 
 
 def checked(records: DataFrame, lateness: str) -> DataFrame:
-    """Adds `event` (a struct of its fields) and `reason`: null where the record is good.
+    """Add the columns `event` (a struct of the fields) and `reason` (null if the record is good).
 
-    `lateness` is an interval such as `15 minutes`: an event that was longer on its way is refused.
+    `lateness` is an interval such as `15 minutes`. An event is rejected if it is older than its
+    record's timestamp by more.
     """
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_corrupt"}
     text = F.col("value").cast("string")
@@ -54,16 +55,16 @@ def checked(records: DataFrame, lateness: str) -> DataFrame:
 
 
 def events(records: DataFrame, lateness: str) -> DataFrame:
-    """The good records' fields."""
+    """Return the fields of the good records, a column each."""
     good = checked(records, lateness).where("reason IS NULL")
     return good.select("event.*")
 
 
 def dead_letters(records: DataFrame, lateness: str) -> DataFrame:
-    """The others as records: `key`, `value`, `headers`.
+    """Return the bad records as records for a topic: `key`, `value`, `headers`.
 
-    The key is the place where the record came from, so that writing one twice adds no second key.
-    Its own key stands in the header `key`, its headers follow.
+    The key is the place from which the record was read, so that a second write adds no second key.
+    The header `key` holds the record's own key; the record's own headers follow.
     """
     place = F.concat_ws("-", "topic", "partition", "offset")
     own = [
@@ -84,9 +85,9 @@ def dead_letters(records: DataFrame, lateness: str) -> DataFrame:
 
 
 def _reason(lateness: str) -> Column:
-    """The first thing that is wrong."""
+    """Return the first reason for which a record is bad; null if the record is good."""
     field = F.col("_read")
-    # Within what Spark can count: an interval is added, and a record may have any time.
+    # Bounded by Spark's range, because an interval is added, and a record may have any time.
     first_day, last_day = (
         F.lit(f"{day}T00:00:00Z").cast("timestamp") for day in (FIRST_DAY, LAST_DAY)
     )
@@ -107,10 +108,10 @@ def _reason(lateness: str) -> Column:
         (F.col("_time") < arrived - F.expr(f"INTERVAL {lateness}"), reasons.TOO_LATE),
     )
     first, *others = wrong
-    found = F.when(first[0], first[1])
+    first_reason = F.when(first[0], first[1])
     for condition, reason in others:
-        found = found.when(condition, reason)
-    return found
+        first_reason = first_reason.when(condition, reason)
+    return first_reason
 
 
 def _missing(name: str) -> Column:

@@ -1,8 +1,8 @@
-"""The command `ottla-pipeline JOB`: arguments to a job, what goes wrong to one line.
+"""The command `ottla-pipeline JOB`: runs a job, and prints an error as one line.
 
-Owns the parser and the exit codes: 0 done, 1 an audit found something, 2 the job could not run; an
-error may have another one, such as 3 for more dead letters than `table` may write.
-Spark is imported, and its JVM started, only by jobs that need it.
+Owns the parser and the exit codes: 0 for success, 1 if a check of `audit` or a line of `replay` is
+bad, 2 if the job could not run. An error may have another code, such as 3 for more dead letters
+than `table` may write. Spark is imported, and its JVM started, only by jobs that need Spark.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _EXAMPLES = {
     "audit": "ottla-pipeline audit --topic cdr --table pipeline-data/events",
 }
 _WITHOUT_SPARK = ("generate",)
-# Whose errors are told in one line; any other is a bug, and shown whole.
-_TOLD = ("pyspark", "py4j", "grpc", "pyarrow")
+# The packages whose errors are printed as one line; any other error is a bug with a traceback.
+_ONE_LINE = ("pyspark", "py4j", "grpc", "pyarrow")
 _LAYOUT = "a table is laid out by the records' timestamps, and load makes a folder for each hour"
 _NOT_HERE = {
     "--partition-by": _LAYOUT,
@@ -47,14 +47,17 @@ _NOT_HERE = {
     "--cluster-by": _LAYOUT,
     "--z-order-by": _LAYOUT,
 }
-"""Options that other tools have, with the sentence that says what this one does instead."""
+"""The options of other tools, each with the sentence about what this command does instead."""
 _CLOSE = 0.75
 PACKAGES = ("confluent-kafka", "numpy", "pyarrow", "pyspark==4.0.0")
-"""The extra `pipeline`. A job that lacks one of them lacks most."""
+"""The packages of the extra `pipeline`. If one is missing, usually most are."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one job; the exit code. Prints one line for what stops it."""
+    """Run a job, and return the exit code. Prints one line for an error that stops the job.
+
+    Raises errors that are bugs, and with `--debug` those of Spark.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _run(given)
@@ -67,20 +70,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refused(f"{package} is not installed: {install_command(*PACKAGES)}")
     except KeyboardInterrupt:
         return _refused("interrupted")
-    except Exception as error:  # Spark's errors, told in one line
-        theirs = isinstance(error, OSError) or type(error).__module__.startswith(_TOLD)
+    except Exception as error:  # Spark's errors become one line
+        theirs = isinstance(error, OSError) or type(error).__module__.startswith(_ONE_LINE)
         if "--debug" in given or not theirs:
             raise
         return _refused(told(error))
 
 
 class _JobParser(argparse.ArgumentParser):
-    """Says what it does not know with the usage of its job, and what it may have been."""
+    """The parser of a job, which prints a similar option beside an unknown option."""
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        found, rest = super().parse_known_args(args, namespace)
+        parsed, rest = super().parse_known_args(args, namespace)
         if rest:
             word = rest[0].partition("=")[0]
             close = get_close_matches(word, self._option_string_actions, 1, _CLOSE)
@@ -88,27 +91,27 @@ class _JobParser(argparse.ArgumentParser):
             if word in _NOT_HERE:
                 hint = f": {_NOT_HERE[word]}"
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
-        return found, rest
+        return parsed, rest
 
 
 def parser_for(job: str | None) -> argparse.ArgumentParser:
-    """The parser; with the options of `job` alone, whose module it imports."""
+    """Return the parser of the command. Of all jobs, only `job` is imported and has its options."""
     parser = argparse.ArgumentParser(
         prog="ottla-pipeline", description="Spark jobs on the topics of Ottla or Apache Kafka."
     )
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True, parser_class=_JobParser)
     for name, about in _JOBS.items():
-        one = jobs.add_parser(
+        job_parser = jobs.add_parser(
             name,
             help=about,
             description=f"{about}\n\n  {_EXAMPLES[name]}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name == job:
-            _module(name).add_arguments(one)
+            _module(name).add_arguments(job_parser)
             if name not in _WITHOUT_SPARK:
-                import_module("pipeline.spark.session").add_arguments(one)
-            one.add_argument(
+                import_module("pipeline.spark.session").add_arguments(job_parser)
+            job_parser.add_argument(
                 "--debug",
                 action="store_true",
                 help="Show errors of Spark in full, with their tracebacks.",
@@ -123,7 +126,7 @@ def _run(given: list[str]) -> int:
     run: Callable[..., int] = module.run
     if options.job in _WITHOUT_SPARK:
         return run(options)
-    # Half a minute of Spark's patience, and its JVM, for what is known in a moment.
+    # Check before the JVM starts: Spark would need half a minute for errors that are known at once.
     sessions = import_module("pipeline.spark.session")
     sessions.check(options)
     module.check(options)
@@ -132,7 +135,7 @@ def _run(given: list[str]) -> int:
     try:
         return run(spark, options)
     finally:
-        with suppress(Exception):  # it may have gone first, which is told already
+        with suppress(Exception):  # Spark may have ended first, and its error is printed
             spark.stop()
 
 

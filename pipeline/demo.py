@@ -37,7 +37,7 @@ _POLL_S = 0.2
 
 
 def main() -> int:
-    """Run the demo; the exit code is the audit's."""
+    """Run the demo, and return the exit code: the audit's, 2 for an error, or 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(prog="python -m pipeline.demo", description=__doc__)
     parser.add_argument("--events", type=int, default=200_000, help="records of the generator")
     parser.add_argument("--seconds", type=float, default=60, help="in how long they are sent")
@@ -47,7 +47,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         check_java()
-        jar_settings()  # fetched now, not within the minute
+        jar_settings()  # fetches the jars now, not while events are sent
         folder = _fresh(options.folder)
         demo = Demo(folder, options.events, options.seconds, options.seed)
         try:
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 class Demo:
-    """One run in one folder."""
+    """A run of the demo in a folder."""
 
     def __init__(self, folder: Path, events: int, seconds: float, seed: int) -> None:
         self._folder = folder
@@ -80,13 +80,16 @@ class Demo:
         self._pids: dict[int, int] = {}
 
     def run(self) -> int:
-        """All of it; 0 where the audit found everything whole."""
+        """Run the whole demo, and return the audit's exit code: 0 if all checks hold.
+
+        Raises PipelineError if a process failed.
+        """
         self._say(
             f"brokers, a stream of events for {self._events / self._rate:.0f} s with two deaths in "
             "it, a load, an audit: some minutes in all, Ctrl-C ends everything"
         )
         self._start_cluster()
-        # Its topic first, so that the stream job is at work when the first record comes.
+        # The topic first, so that the stream job is at work when the first record comes.
         Cluster(Connection(self._servers)).ensure(TOPIC, PARTITIONS, KEPT_FOR_EVER)
         self._say("the stream job, on Spark: its Java takes a moment to start")
         stream = self._stream()
@@ -115,16 +118,16 @@ class Demo:
         return self._audit()
 
     def close(self) -> None:
-        """End whatever of it still runs, the cluster last."""
+        """End the processes that still run, the cluster last."""
         self._say("ending what was started")
-        self._silent = True  # how each of them goes is of no interest now
-        for one in reversed(self._started):
-            one.end(60)
+        self._silent = True  # the last lines of the processes are of no interest
+        for process in reversed(self._started):
+            process.end(60)
         self._silent = False
         shutil.rmtree(self._path("tmp"), ignore_errors=True)
 
     def conclude(self, code: int) -> None:
-        """The last words: what a person waited for."""
+        """Print the result, and the path of the report."""
         self._say(f"{WHOLE if code == 0 else 'something is not whole'}; see {self._report}")
 
     def _start_cluster(self) -> None:
@@ -134,11 +137,14 @@ class Demo:
         cluster = self._start("ottla cluster", arguments)
         self._servers = cluster.wait_for(r"bootstrap servers (\S+)", _START_S)[1]
         for node in range(1, BROKERS + 1):
-            found = cluster.wait_for(rf"node {node} serves .*\(process (\d+)\)", _START_S)
-            self._pids[node] = int(found[1])
+            serving = cluster.wait_for(rf"node {node} serves .*\(process (\d+)\)", _START_S)
+            self._pids[node] = int(serving[1])
 
     def _go_through(self, generator: Background, stream: Background) -> Background:
-        """What happens while the generator runs; the stream job that runs in the end."""
+        """Kill and restart the broker and the stream job while the generator runs.
+
+        Returns the stream job that runs at the end. Raises PipelineError if the stream job failed.
+        """
         broker_killed = broker_back = stream_killed = False
         while generator.running or not (broker_back and stream_killed):
             percent = self._percent(generator)
@@ -160,7 +166,7 @@ class Demo:
             if not stream.running:
                 if stream.wait(_JOB_S):
                     raise PipelineError("demo: the stream job failed; its last line says why")
-                stream = self._stream()  # it had caught up with a generator that was held up
+                stream = self._stream()  # the job had caught up with a delayed generator
             time.sleep(_POLL_S)
         return stream
 
@@ -170,8 +176,8 @@ class Demo:
     def _percent(self, generator: Background) -> int:
         if generator.find("done:"):
             return 100
-        found = generator.find(r"\((\d+) %\)")
-        return int(found[1]) if found else 0
+        progress = generator.find(r"\((\d+) %\)")
+        return int(progress[1]) if progress else 0
 
     def _audit(self) -> int:
         self._heard.write(Path(self._path("run.json")))
@@ -204,7 +210,7 @@ class Demo:
         return self._start(job, ["-m", "pipeline", job, *topic, *arguments])
 
     def _start(self, name: str, arguments: list[str]) -> Background:
-        # A job that is killed leaves its scratch files behind: in the demo's own folder.
+        # A killed job leaves its scratch files, so keep them in the demo's own folder.
         process = Background(name, arguments, self._show, {"TMPDIR": self._path("tmp")})
         self._started.append(process)
         return process
@@ -213,7 +219,7 @@ class Demo:
         return str(self._folder.joinpath(*names))
 
     def _tell(self, text: str) -> None:
-        """Say it, and in the report too."""
+        """Print a line, and add its text to the report's marks."""
         self._heard.mark(self._now(), text)
         self._say(text)
 
@@ -226,12 +232,15 @@ class Demo:
             print(f"{self._now():6.1f} s  {text}", flush=True)
 
     def _now(self) -> float:
-        """Seconds since it began."""
+        """Return the seconds since the demo began."""
         return time.monotonic() - self._began
 
 
 def _fresh(folder: Path) -> Path:
-    """An empty folder of the demo's own; what an earlier demo left is removed."""
+    """Return an empty folder, without the files that an earlier demo left there.
+
+    Raises PipelineError if no demo made the folder that is there.
+    """
     if folder.exists():
         if not (folder / _MARKER).exists():
             raise PipelineError(f"{folder} is not an earlier demo's: name another with --folder")

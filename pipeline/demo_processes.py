@@ -1,6 +1,6 @@
 """The processes of the demo: each in a session of its own, its lines shown and kept.
 
-Owns start, lines and end of a process. Ends only what it started, by its id.
+Owns start, lines and end of a process. Ends only processes of the demo, by their ids.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PORTS_NEEDED = 20
 
 
 class Background:
-    """A Python module that runs: `Background("stream", ["-m", "pipeline", "stream", …])`."""
+    """A Python module in a process: `Background("stream", ["-m", "pipeline", "stream", …])`."""
 
     def __init__(
         self,
@@ -51,32 +51,38 @@ class Background:
 
     @property
     def running(self) -> bool:
-        """Whether it lives."""
+        """Whether the process is alive."""
         return self._process.poll() is None
 
     def find(self, pattern: str, since: int = 0) -> re.Match[str] | None:
-        """The last line from number `since` on in which the pattern is."""
+        """Return the match in the last line with the pattern, from line `since` on, or None."""
         for line in reversed(self.lines[since:]):
-            found = re.search(pattern, line)
-            if found is not None:
-                return found
+            match = re.search(pattern, line)
+            if match is not None:
+                return match
         return None
 
     def wait_for(self, pattern: str, seconds: float) -> re.Match[str]:
-        """The line with the pattern; PipelineError where the process ends, or takes too long."""
+        """Wait for a line with the pattern, and return the match in the last such line.
+
+        Raises PipelineError if the process ends without the line, or after `seconds`.
+        """
         deadline = time.monotonic() + seconds
         while True:
             alive = self.running
-            found = self.find(pattern)
-            if found is not None:
-                return found
+            match = self.find(pattern)
+            if match is not None:
+                return match
             if not alive or time.monotonic() > deadline:
                 last = self.lines[-1] if self.lines else "nothing"
                 raise PipelineError(f"demo: {self.name} did not come up; it said: {last}")
             time.sleep(_POLL_S)
 
     def wait(self, seconds: float) -> int:
-        """Its exit code; PipelineError where it does not end."""
+        """Wait for the end of the process, and return its exit code.
+
+        Raises PipelineError if the process has not ended after `seconds`.
+        """
         try:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired as error:
@@ -85,13 +91,13 @@ class Background:
         return code
 
     def kill(self) -> None:
-        """End it and what it started as `kill -9` does."""
+        """Kill the process and its children, as `kill -9` does."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
 
     def end(self, seconds: float) -> None:
-        """Ask it to end, kill it if it does not."""
+        """Interrupt the process, and kill it if it has not ended after `seconds`."""
         if self.running:
             self._process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -111,7 +117,7 @@ class Background:
 
 
 def free_ports() -> int:
-    """The first of twenty ports in a row on which nobody listens."""
+    """Return the first of twenty free ports in a row. Raises PipelineError if there are none."""
     for base in range(19092, 60000, 1000):
         if all(_is_free(port) for port in range(base, base + _PORTS_NEEDED)):
             return base

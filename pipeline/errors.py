@@ -1,6 +1,6 @@
-"""What stops a job and is not a bug: one sentence that says what to do.
+"""The errors that stop a job and are no bugs: each is one sentence that says what to do.
 
-Owns the exception, and how errors of Spark and its connector are told in one line. Never prints.
+Owns the exceptions, and the sentences for errors of Spark and its connector. Never prints.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from contextlib import suppress
 
 
 class PipelineError(Exception):
-    """A job cannot run, or go on, as it was asked to; `str()` says why and what to do."""
+    """The error of a job that cannot run, or go on, as its options say. `str()` says what to do."""
 
     exit_code = 2
+    """The exit code of a job that this error stops."""
 
 
 class Unreachable(PipelineError):
-    """A broker, or a schema registry, does not answer at present. A job that repeats waits for the
-    server (`pipeline.filling.outages`); every other job ends with the sentence."""
+    """The error for a broker or a schema registry that does not answer at present. A job that
+    repeats waits for the server (`pipeline.filling.outages`); every other job ends."""
 
 
 TWO_STREAMS = (
@@ -43,7 +44,7 @@ _SESSION_ENDED = (
     "the server of Spark Connect has ended this session, or was started again: start the job again"
 )
 
-# Conditions of Spark's errors (those below a condition too), and what a person does about them.
+# Conditions of Spark's errors, which stand for those below them too, and what to do.
 _CONDITIONS = {
     "CONCURRENT_QUERY": TWO_STREAMS,
     "CONCURRENT_STREAM_LOG_UPDATE": TWO_STREAMS,
@@ -55,9 +56,9 @@ _CONDITIONS = {
     "UNABLE_TO_INFER_SCHEMA": _NO_ROWS,
 }
 
-# The same for errors without a condition, and for those that are the cause of another: words in
+# What to do after errors without a condition, or that are the cause of another error: by words in
 # their texts.
-_KNOWN = (
+_TEXTS = (
     ("KAFKA_DATA_LOSS", _LOST),
     ("Some data may have been lost", _LOST),
     (
@@ -166,8 +167,8 @@ _KNOWN = (
 )
 
 
-# Errors of Kafka's Java client after which the same request may succeed, and our own of a task:
-# Spark gives the cause of a failed task only as a text.
+# Errors of Kafka's Java client after which the same request may succeed, and Unreachable: Spark
+# gives the cause of a failed task only as a text.
 _OUTAGES = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(?:TimeoutException|DisconnectException|NetworkException|"
     r"BrokerNotAvailableException|LeaderNotAvailableException|NotLeaderOrFollowerException|"
@@ -195,7 +196,7 @@ def names_outage(error: BaseException) -> bool:
 
 
 def told(error: BaseException) -> str:
-    """An error of Spark in one line; the sentence of a PipelineError as it is."""
+    """Return an error of Spark as one line. The sentence of a PipelineError stays as it is."""
     text = str(error)
     if isinstance(error, PipelineError):
         return text
@@ -204,10 +205,10 @@ def told(error: BaseException) -> str:
     if own is not None:
         return own[1].strip()
     condition = condition_of(error)
-    for known, sentence in _CONDITIONS.items():
-        if condition == known or condition.startswith(f"{known}."):
+    for name, sentence in _CONDITIONS.items():
+        if condition == name or condition.startswith(f"{name}."):
             return sentence
-    for words, sentence in _KNOWN:
+    for words, sentence in _TEXTS:
         if words in text:
             return sentence
     if isinstance(error, OSError) and error.strerror:
@@ -216,7 +217,7 @@ def told(error: BaseException) -> str:
 
 
 def _said(text: str) -> str:
-    """The line that says most: of an error in Java the one behind its first, `: class: message`."""
+    """Return the line of an error's text that says most: `class: message` of an error in Java."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and lines[1].startswith(": "):
         return lines[1].removeprefix(": ")

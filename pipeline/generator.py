@@ -1,12 +1,12 @@
-"""The records of a telecom operator, made up from a seed: the same spec gives the same bytes.
+"""The records of a telecom operator, made from a seed: the same spec gives the same bytes.
 
-Owns what a record looks like, the population (subscribers with a home cell, cells of which some are
-bad at their worst hour), the rhythm of a day, and the mischief: late, repeated and malformed
+Owns the form of a record, the population (subscribers with a home cell, cells of which some are
+bad at their worst hour), the rhythm of a day, and the faults: late, repeated and malformed
 records. Plain Python in one pass, so that the sums can be computed a second time without Spark
-(`pipeline.auditing.expected`). Never sends anything: `pipeline.jobs.generate` does.
+(`pipeline.auditing.expected`). Never sends a record: `pipeline.jobs.generate` does.
 
 Records come in the order of their arrival. `timestamp_ms` is when a record arrived, `event_time_ms`
-when it happened; the difference is the event-time lag.
+when its event happened; the difference is the event-time lag.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ DEFAULT_START_MS = 1_772_409_600_000
 CALL, DATA, HANDOVER = "call", "data", "handover"
 KINDS = (CALL, DATA, HANDOVER)
 
-# How busy each hour of a day is: quiet before dawn, a noon and an evening peak.
+# The weight of each hour of a day: quiet before dawn, a noon and an evening peak.
 RHYTHM = (3, 2, 1, 1, 1, 2, 4, 7, 10, 11, 11, 12, 13, 12, 11, 11, 12, 14, 16, 17, 15, 12, 8, 5)
 
-# What can be wrong with a record; the stream job must find just this.
+# The reasons for which malformed records must be rejected by the stream job.
 MISCHIEF = (
     NOT_JSON,
     NO_EVENT_ID,
@@ -59,14 +59,17 @@ _WORST_HOUR = 19
 
 @dataclass(frozen=True, slots=True)
 class GeneratorSpec:
-    """Everything that the records depend on. Shares are between 0 and 1."""
+    """Everything on which the records depend. Shares are between 0 and 1.
+
+    Raises ValueError if a share or a number does not fit.
+    """
 
     seed: int = 1
     events: int = 200_000
-    """Records in all, with repeated and malformed ones."""
+    """The number of all records, repeated and malformed records too."""
     start_ms: int = DEFAULT_START_MS
     hours: int = HOURS
-    """How long the operator's clock runs, from the first record to the last."""
+    """The hours of the operator's clock from the first record to the last."""
     subscribers: int = 2_000
     cells: int = 60
     late_share: float = 0.02
@@ -84,7 +87,7 @@ class GeneratorSpec:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What truly happened, before anything goes wrong with its record."""
+    """An event as it happened, before its record gets a fault."""
 
     event_id: str
     kind: str
@@ -96,7 +99,7 @@ class Usage:
     bytes: int
 
     def json(self) -> str:
-        """The value of its record."""
+        """Return the value of the event's record."""
         return (
             f'{{"event_id":"{self.event_id}","kind":"{self.kind}",'
             f'"event_time":"{iso(self.event_time_ms)}","subscriber":"{self.subscriber}",'
@@ -107,20 +110,20 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """One record of the topic, and the truth about it."""
+    """A record of the topic, and the event and the faults behind it."""
 
     key: bytes
     value: bytes
     timestamp_ms: int
     usage: Usage
     malformed: str | None
-    """The reason for which it must be refused; None for a good one."""
+    """The reason for which the record must be rejected; None for a good record."""
     repeated: bool
-    """Whether an earlier record was the same event."""
+    """Whether an earlier record has the same event."""
 
 
 def iso(time_ms: int) -> str:
-    """`2026-03-02T10:00:00.123Z`, without the cost of datetime's own formatting."""
+    """Return a time in ms since 1970 as `2026-03-02T10:00:00.123Z`, faster than `datetime` does."""
     days, in_day = divmod(time_ms, HOUR_MS * HOURS)
     if days not in _DATES:
         _DATES[days] = _date(days)
@@ -132,7 +135,7 @@ _DATES: dict[int, str] = {}
 
 
 def _date(days_since_1970: int) -> str:
-    """The civil date of a day: Howard Hinnant's algorithm for the Gregorian calendar."""
+    """Return the date of a day, by Howard Hinnant's algorithm for the Gregorian calendar."""
     shifted = days_since_1970 + 719_468
     era, day_of_era = divmod(shifted, 146_097)
     year_of_era = (
@@ -147,7 +150,7 @@ def _date(days_since_1970: int) -> str:
 
 
 def arrival_times(spec: GeneratorSpec) -> Iterator[int]:
-    """When each record arrives, ms since 1970, rising: dense in the busy hours of the day."""
+    """Yield the time of arrival of each record, in ms since 1970: rising, dense in busy hours."""
     first_hour = spec.start_ms // HOUR_MS
     weights = [RHYTHM[(first_hour + hour) % HOURS] for hour in range(spec.hours)]
     ends = list(accumulate(weights))
@@ -162,7 +165,7 @@ def arrival_times(spec: GeneratorSpec) -> Iterator[int]:
 
 
 def generated(spec: GeneratorSpec) -> Iterator[Generated]:
-    """All records of a spec, in the order of their arrival."""
+    """Yield all records of a spec, in the order of their arrival."""
     # Reproducible by design, so not a source of secrets.
     chance = random.Random(f"ottla-cdr-{spec.seed}")  # noqa: S311
     network = _Network(spec, chance)
@@ -171,7 +174,7 @@ def generated(spec: GeneratorSpec) -> Iterator[Generated]:
     late_below = duplicate_below + spec.late_share
     for number, arrival_ms in enumerate(arrival_times(spec)):
         drawn = chance.random()
-        # Nothing is repeated so long after that it would be refused for its age.
+        # An event is not repeated so late that it would be rejected for its age.
         while recent and arrival_ms - recent[0].event_time_ms > spec.late_max_s * 1000:
             recent.popleft()
         if spec.malformed_share <= drawn < duplicate_below and recent:
@@ -193,7 +196,7 @@ def generated(spec: GeneratorSpec) -> Iterator[Generated]:
 
 
 class _Network:
-    """Subscribers and cells; what one of them does next."""
+    """The subscribers and cells of the operator, and their next events."""
 
     def __init__(self, spec: GeneratorSpec, chance: random.Random) -> None:
         self._spec = spec
@@ -203,11 +206,11 @@ class _Network:
         self._bad = [chance.random() < 0.1 for _ in range(spec.cells)]
 
     def usage(self, number: int, event_time_ms: int) -> Usage:
-        """Event `number`, by some subscriber, mostly in the home cell."""
+        """Return event `number`, of a random subscriber, mostly in the subscriber's home cell."""
         chance, spec = self._chance, self._spec
         # The square favours the low numbers: a few subscribers talk a lot.
-        who = int(spec.subscribers * chance.random() ** 2)
-        cell = self._home[who] if chance.random() < 0.7 else chance.randrange(spec.cells)
+        subscriber = int(spec.subscribers * chance.random() ** 2)
+        cell = self._home[subscriber] if chance.random() < 0.7 else chance.randrange(spec.cells)
         drawn = chance.random()
         kind = CALL if drawn < 0.5 else DATA if drawn < 0.9 else HANDOVER
         duration_s = volume = 0
@@ -221,7 +224,7 @@ class _Network:
             event_id=f"{spec.seed}-{number:010}",
             kind=kind,
             event_time_ms=event_time_ms,
-            subscriber=f"S{who:07}",
+            subscriber=f"S{subscriber:07}",
             cell=f"C{cell:04}",
             duration_s=duration_s,
             dropped=dropped,
@@ -236,7 +239,7 @@ class _Network:
 
 
 def _spoilt(text: str, reason: str, arrival_ms: int) -> str:
-    """The same record with one thing wrong."""
+    """Return the record `text` with the fault that `reason` names."""
     if reason == NOT_JSON:
         return text[: len(text) // 2]
     fields = json.loads(text)

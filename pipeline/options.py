@@ -1,8 +1,8 @@
-"""What the options of a job may hold: each a function that argparse calls, and refuses by.
+"""The types of a job's options, which argparse calls with an option's text, and checks of paths.
 
-Checked while the command line is read: before a broker is asked, Spark starts or a file is
-written. Owns the forms alone (numbers, spans of time, topics, paths); never opens anything, but
-looks whether a path of this machine is there.
+A type raises ArgumentTypeError if the text does not fit, and a check raises PipelineError: before a
+broker is asked, Spark starts or a file is written. Owns the forms alone (numbers, spans of time,
+topics, paths). Never opens a file, but looks whether a path of this machine exists.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PORT_MAX = 65_535
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """A whole number from `least` on."""
+    """Return a type for whole numbers from `least` to `most`; None stands for no upper limit."""
 
     def read(text: str) -> int:
         try:
@@ -50,23 +50,23 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def number(least: float, most: float = math.inf) -> Callable[[str], float]:
-    """A finite number between both."""
+    """Return a type for finite numbers from `least` to `most`."""
 
     def read(text: str) -> float:
         try:
-            found = float(text)
+            value = float(text)
         except ValueError:
-            found = math.nan
-        if not (least <= found <= most and math.isfinite(found)):
+            value = math.nan
+        if not (least <= value <= most and math.isfinite(value)):
             to = f" to {most:g}" if most < math.inf else ""
             raise ArgumentTypeError(f"{text!r}: a number from {least:g}{to} is wanted")
-        return found
+        return value
 
     return read
 
 
 def topic(text: str) -> str:
-    """A topic's name, as Kafka's `Topic.validate` has it."""
+    """Return the name of a topic, by the rules of Kafka's `Topic.validate`."""
     if not _TOPIC.fullmatch(text) or text in (".", ".."):
         raise ArgumentTypeError(
             f"{text!r} is no topic's name: letters, digits, '.', '_' and '-', at most 249 of them"
@@ -75,16 +75,16 @@ def topic(text: str) -> str:
 
 
 def servers(text: str) -> str:
-    """`host:port`, more of them parted by commas."""
-    for one in text.split(","):
-        found = _SERVER.fullmatch(one.strip())
-        if found is None or not 0 < int(found[2]) <= _PORT_MAX:
-            raise ArgumentTypeError(f"{one!r}: HOST:PORT is wanted, such as localhost:9092")
+    """Return addresses `host:port`, separated by commas."""
+    for server in text.split(","):
+        address = _SERVER.fullmatch(server.strip())
+        if address is None or not 0 < int(address[2]) <= _PORT_MAX:
+            raise ArgumentTypeError(f"{server!r}: HOST:PORT is wanted, such as localhost:9092")
     return text
 
 
 def pair(text: str) -> str:
-    """`KEY=VALUE`."""
+    """Return a setting `KEY=VALUE`."""
     key, equals, _ = text.partition("=")
     if not equals or not key.strip():
         raise ArgumentTypeError(f"{text!r}: KEY=VALUE is wanted")
@@ -92,29 +92,29 @@ def pair(text: str) -> str:
 
 
 def span(text: str) -> str:
-    """A span of time that Spark's windows and watermarks take, longer than nothing."""
+    """Return a span of time, longer than 0, that Spark's windows and watermarks take."""
     if span_ms(text) <= 0:
         raise ArgumentTypeError(f"{text!r}: a span of time longer than nothing is wanted")
     return text
 
 
 def delay(text: str) -> str:
-    """A span of time that may be nothing."""
+    """Return a span of time, which may be 0."""
     span_ms(text)
     return text
 
 
 def span_ms(text: str) -> int:
-    """Milliseconds of `1 hour`, `90 minutes`, `1 day 12 hours`: units of a fixed length."""
+    """Return the milliseconds of a text such as `1 day 12 hours`: units of a fixed length."""
     rest, total = text.strip().lower(), 0
     while rest:
-        found = _PART.match(rest)
-        unit = found[2].removesuffix("s") if found is not None else ""
-        if found is None or unit not in _UNITS_MS:
+        part = _PART.match(rest)
+        unit = part[2].removesuffix("s") if part is not None else ""
+        if part is None or unit not in _UNITS_MS:
             total = -1
             break
-        total += int(found[1]) * _UNITS_MS[unit]
-        rest = rest[found.end() :].lstrip()
+        total += int(part[1]) * _UNITS_MS[unit]
+        rest = rest[part.end() :].lstrip()
     if total < 0 or not text.strip():
         raise ArgumentTypeError(
             f"{text!r} is no span of time: say 30 seconds, 15 minutes, 1 hour or 1 day"
@@ -123,59 +123,60 @@ def span_ms(text: str) -> int:
 
 
 def names(text: str) -> str:
-    """Names parted by commas, each at least a letter and once."""
-    found = text.split(",")
-    if not all(one.strip() for one in found) or len(set(found)) < len(found):
+    """Return names separated by commas. No name is blank or occurs twice."""
+    listed = text.split(",")
+    if not all(name.strip() for name in listed) or len(set(listed)) < len(listed):
         raise ArgumentTypeError(f"{text!r}: names parted by commas are wanted, each once")
     return text
 
 
 def word(text: str) -> str:
-    """Anything but blanks alone."""
+    """Return a text that is not blank."""
     if not text.strip():
         raise ArgumentTypeError("it is empty: leave it out, or give it a value")
     return text
 
 
 def place(text: str) -> str:
-    """A path or URI; one of this machine in full, for a Spark that runs in another folder."""
+    """Return a URI, or the absolute path of a path: Spark may run in another folder."""
     word(text)
     return str(Path(text).absolute()) if not _SCHEME.match(text) else text
 
 
 def table_place(text: str) -> str:
-    """The same for a table, a folder that has others beside it: a whole bucket or disk is none."""
-    found = place(text)
-    if _TOP.fullmatch(found):
+    """Return the place of a table, a folder with folders beside it: no whole bucket or disk."""
+    path = place(text)
+    if _TOP.fullmatch(path):
         raise ArgumentTypeError(
-            f"{text!r} is no folder of a table: name one in it, {found.rstrip('/')}/NAME"
+            f"{text!r} is no folder of a table: name one in it, {path.rstrip('/')}/NAME"
         )
-    return found
+    return path
 
 
 def as_spark_has_it(path: str) -> str:
-    """A path for Spark, whose default file system may be HDFS: one without a scheme is a disk's."""
+    """Return a path for Spark. Without a scheme, this is a path of a disk, although the default
+    file system of Spark may be HDFS."""
     return path if _SCHEME.match(path) else f"file://{place(path)}"
 
 
 def exactly(path: str) -> str:
-    """A path for Spark's readers of files, which take one for a pattern: `[`, `{`, `*` and the like
-    stand for themselves. Source: Hadoop's `GlobPattern`."""
+    """Return the pattern that matches this path alone, for Spark's readers of files: `[`, `{`, `*`
+    and the like stand for themselves. Source: Hadoop's `GlobPattern`."""
     return re.sub(r"([][{}*?\\])", r"\\\1", path)
 
 
 def is_local(path: str) -> bool:
-    """Whether a path is one of a machine's own disks, not an object store's or HDFS'."""
+    """Return whether a path is on a disk of a machine, not in an object store or HDFS."""
     return path.startswith("file:") or not _SCHEME.match(path)
 
 
 def local(path: str) -> Path:
-    """A path of this machine, also one that is given as `file:///…`."""
+    """Return a path of this machine, which may be given as `file:///…`."""
     return Path(re.sub(r"^file:(//(localhost)?(?=/))?", "", path))
 
 
 def check_folder(option: str, path: str) -> None:
-    """PipelineError where a folder cannot be made or written; other file systems are Spark's."""
+    """Raise PipelineError if a folder of this machine cannot be made or written."""
     if not is_local(path):
         return
     there = local(path).absolute()
@@ -188,14 +189,14 @@ def check_folder(option: str, path: str) -> None:
 
 
 def check_file(option: str, path: str) -> None:
-    """PipelineError where a file of this machine cannot be written."""
+    """Raise PipelineError if a file of this machine cannot be written."""
     check_folder(option, str(Path(path).parent))
     if Path(path).is_dir():
         raise PipelineError(f"{option} {path} is a folder: name a file")
 
 
 def check_table(option: str, path: str) -> None:
-    """PipelineError where a path is no place of a table."""
+    """Raise PipelineError if a path is no place of a table."""
     try:
         table_place(path)
     except ArgumentTypeError as error:
@@ -203,12 +204,12 @@ def check_table(option: str, path: str) -> None:
 
 
 def check_there(option: str, path: str) -> None:
-    """PipelineError where nothing of this machine fits a path or pattern."""
+    """Raise PipelineError if no file of this machine fits a path or pattern."""
     if not is_local(path):
         return
-    found = local(path)
-    # Spark's patterns know {a,b}, which Python's do not.
-    if "{" in path or (has_magic(str(found)) and next(iglob(str(found)), None) is not None):
+    file = local(path)
+    # Spark's patterns have {a,b}, Python's do not.
+    if "{" in path or (has_magic(str(file)) and next(iglob(str(file)), None) is not None):
         return
-    if not found.exists():
+    if not file.exists():
         raise PipelineError(f"{option} {path}: there are no such files; check the path")

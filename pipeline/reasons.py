@@ -1,6 +1,7 @@
-"""Why a record is refused: the words that the dead-letter topic's header `reason` holds.
+"""The reasons for which a record is rejected, as the dead letters' header `reason` holds them.
 
-Owns the words alone; `pipeline.cdr` finds them with Spark, `pipeline.generator` makes such records.
+Owns the words alone. `pipeline.cdr` checks records with Spark, and `pipeline.generator` makes
+records that must be rejected.
 """
 
 from __future__ import annotations

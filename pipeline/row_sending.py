@@ -1,8 +1,8 @@
-"""Rows into a topic, by the executors: what `mapInArrow` does with each batch of a partition.
+"""The function by which the executors send rows to a topic: `mapInArrow` calls it in each task.
 
-Sent to the executors by value: they need confluent-kafka and pyarrow, not this package. Through
-`pipeline.sender`, because Spark's own sink sets no timestamps. At least once: a task of Spark that
-is tried again sends its rows again.
+The executors get this module by value: they need confluent-kafka and pyarrow, not this package.
+Uses `pipeline.sender`, because Spark's own sink sets no timestamps. Rows are sent at least once: if
+Spark runs a task again, the task sends its rows again.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ import pyarrow  # by its name: executors get this module by value
 from pipeline.sender import NO_TIMESTAMP, Sender
 
 COLUMNS = ("key", "value", "headers", "timestamp_ms", "partition", "misfit")
-"""Of a row: bytes, bytes, a list of `{key, value}`, ms since 1970 or null, -1 for any; `misfit` is
-text that is no row, which goes to the dead letters as it is."""
+"""The columns of a row: bytes, bytes, a list of `{key, value}`, ms since 1970 or null, -1 for any
+partition; `misfit` is a line that is no row, which goes to the dead letters as it is."""
 SENT = "sent BIGINT, refused BIGINT"
-"""What comes back of each partition."""
+"""The columns of the row that each partition returns: numbers of records and of dead letters."""
 _FLUSH_EVERY = 100_000
 _REASON = b"not in the form of the other rows"
 
 
 @dataclass(frozen=True, slots=True)
 class SendRows:
-    """Sends a partition of rows with the columns `COLUMNS`; one row of `SENT` comes of it."""
+    """A function from a partition of rows with the columns `COLUMNS` to a row `SENT`."""
 
     settings: Mapping[str, str]
-    """Of confluent-kafka, `Connection.client()`."""
+    """The settings of confluent-kafka, from `Connection.client()`."""
     topic: str
     dead_letters: str
     same_partitions: bool
     source: str
-    """What the dead letters' header `source` says."""
+    """The value of the dead letters' header `source`."""
 
     def __call__(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        """Batches in and out. PipelineError where one was not stored."""
+        """Send the rows of a partition. Raises PipelineError if a record was not stored."""
         good, bad = Sender(self.settings, self.topic), None
         count = 0
         for batch in batches:
@@ -54,7 +54,7 @@ class SendRows:
                     key,
                     value,
                     NO_TIMESTAMP if timestamp_ms is None else timestamp_ms,
-                    [(one["key"], one["value"]) for one in headers or ()],
+                    [(header["key"], header["value"]) for header in headers or ()],
                     partition if self.same_partitions else -1,
                 )
         good.flush()

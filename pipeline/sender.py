@@ -1,7 +1,8 @@
-"""Sends records with keys, headers and timestamps, each acknowledged by all in-sync replicas.
+"""The producer of records with keys, headers and timestamps, acknowledged by all in-sync replicas.
 
-Through confluent-kafka, because Spark's Kafka sink cannot set a record's timestamp. Idempotent:
-what the client sends again after a broker died is stored once. Owns one producer; never reads.
+Uses confluent-kafka, because Spark's Kafka sink cannot set a record's timestamp. Idempotent:
+a record that the client sends again after a broker died is stored once. Owns a producer; never
+reads.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _DELIVERY_TIMEOUT_MS = 120_000
 
 
 class Sender:
-    """Records into one topic. `flush()` returns once all are acknowledged, or raises.
+    """A producer for a topic. `flush()` returns after all records are acknowledged, or raises.
 
     `settings` are those of `Connection.client()`.
     """
@@ -37,7 +38,7 @@ class Sender:
                 "linger.ms": 5,
                 "compression.type": "lz4",
                 "delivery.timeout.ms": _DELIVERY_TIMEOUT_MS,
-                # Keys go where Spark's and Java's producers put them.
+                # A key's partition is the same as with Spark's and Java's producers.
                 "partitioner": "murmur2_random",
                 "log_level": 0,
             }
@@ -51,7 +52,10 @@ class Sender:
         headers: Sequence[Header] = (),
         partition: int = -1,
     ) -> None:
-        """Queue one record; waits while the queue is full. Without a timestamp it is now."""
+        """Queue a record; wait while the queue is full. `NO_TIMESTAMP` stands for the present.
+
+        Raises PipelineError if the client rejects the record.
+        """
         while True:
             try:
                 self._producer.produce(
@@ -71,7 +75,7 @@ class Sender:
         self._producer.poll(0)
 
     def flush(self) -> None:
-        """Wait for all; PipelineError where one was not stored."""
+        """Wait for all records. Raises PipelineError if a record was not stored."""
         while self._producer.flush(_FULL_WAIT_S):
             self._check()
         self._check()

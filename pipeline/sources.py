@@ -34,11 +34,11 @@ class TopicState:
     cluster_id: str
     """The id of the cluster that wrote the topic."""
     topic_id: str | None
-    """None where the cluster gives none, or the folders keep none."""
+    """None if the cluster gives no id, or the folders have none."""
     offsets: Mapping[int, Offsets]
-    """From where to where each partition can be read."""
+    """The offsets between which each partition can be read."""
     has_all_partitions: bool = True
-    """Whether these are all that the topic has; a folder may hold a few of them."""
+    """Whether `offsets` has all partitions of the topic; folders may hold a few of them."""
 
 
 class Source(Protocol):
@@ -126,7 +126,7 @@ class _OfCluster:
 
     def state(self) -> TopicState:
         # The id before the offsets: a topic that is made again in between has another id at the
-        # next look, so what was read of it is not taken for the old one's.
+        # next look, so its records are not taken for those of the old topic.
         cluster_id, topic_id = self._cluster.cluster_id(), self.topic_id()
         return TopicState(cluster_id, topic_id, self._cluster.offsets(self._topic))
 
@@ -184,12 +184,12 @@ class _OfFolder:
         return {row["partition"]: row["first"] for row in rows}
 
     def cut_off(self, positions: Mapping[int, Position]) -> list[int]:
-        return []  # no leader has written these folders: their epochs are not known here
+        return []  # folders give no leader epochs
 
     def batch(
         self, starts: Mapping[int, int], ends: Mapping[int, int], any_time: bool
     ) -> DataFrame:
-        return folder_source.batch(  # it has every time
+        return folder_source.batch(  # this source can read every time
             self._spark, self._path, self._topic, starts, ends, self._options
         )
 

@@ -1,7 +1,7 @@
-"""The cluster as a job's driver asks it: is it there, which topics, from where to where.
+"""The cluster as a job's driver uses it: which topics there are, their ids and their offsets.
 
-Owns the look-ups that Spark's connector does not offer and that make errors clear before a JVM is
-started. Through confluent-kafka; moves no records.
+Owns the creation of topics, and the look-ups that Spark's connector does not offer or that make
+errors clear before a JVM starts. Uses confluent-kafka; moves no records.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from pipeline.spark.connection import ISOLATION, Connection
 from pipeline.tables.progress import is_another
 
 REPLICAS_WANTED = 3
-# Of a topic whose records keep timestamps of their own: they may be older than any retention, and
-# would be deleted for their age as soon as they are there.
+# The config of a topic whose records keep their own timestamps: they may be older than any
+# retention, and would be deleted for their age at once.
 KEPT_FOR_EVER = {"retention.ms": "-1"}
 _TIMEOUT_S = 10.0
 _FIRST_LOOK_S = 1.0
@@ -39,10 +39,10 @@ _URL_SAFE = str.maketrans("+/", "-_")
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _NO_ID = 22 * "A"
-# The broker is there, and does not want this client.
+# The broker answers, and rejects this client.
 _REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)
 _NO_RIGHT = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
-# A broker is away, is starting, or is not yet the leader: the same question succeeds later.
+# A broker is away, is starting, or is not yet the leader: the same request succeeds later.
 _AWAY = (
     KafkaError._ALL_BROKERS_DOWN,
     KafkaError._NOENT,
@@ -65,12 +65,12 @@ _AWAY = (
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """From where to where a partition can be read."""
+    """The offsets between which a partition can be read."""
 
     start: int
     end: int
-    """One past the last record that can be read: the last stable offset, or the high watermark
-    for a reader of uncommitted records."""
+    """The offset after the last record that can be read: the last stable offset, or the high
+    watermark for a reader of uncommitted records."""
     high_watermark: int | None = field(default=None, compare=False)
     """Greater than `end` while an open transaction holds records back. None if not known."""
     leader_epoch: int | None = field(default=None, compare=False)
@@ -88,7 +88,7 @@ class Cluster:
     """A cluster by its address. Every method raises Unreachable if no broker answers, and
     PipelineError for other errors.
 
-    `timeout_s` bounds each question: ten seconds without it.
+    `timeout_s` bounds each request; ten seconds if None.
     """
 
     def __init__(self, connection: Connection, timeout_s: float | None = None) -> None:
@@ -96,11 +96,11 @@ class Cluster:
         self._timeout_s = _TIMEOUT_S if timeout_s is None else timeout_s
         self._refusal: str | None = None
         self._reads_uncommitted = connection.options.get(ISOLATION) == "read_uncommitted"
-        # Its own log would tell each refused connection; the one line of the job says it once.
+        # The client's own log has a line for each rejected connection; the job prints one line.
         self._quiet: dict[str, Any] = {**connection.client(), "log_level": 0}
         try:
-            heard: dict[str, Any] = {"error_cb": self._heard}
-            self._admin = AdminClient({**self._quiet, **heard})
+            callback: dict[str, Any] = {"error_cb": self._on_error}
+            self._admin = AdminClient({**self._quiet, **callback})
         except KafkaException as error:
             raise PipelineError(
                 f"these settings of the cluster do not fit: {error.args[0].str()}"
@@ -127,9 +127,11 @@ class Cluster:
         return sorted(topics[topic].partitions)
 
     def topic_id(self, topic: str) -> str | None:
-        """Return a topic's id, which a topic that is made again under its name does not have; None
-        if the brokers give none (before Kafka 2.8). Raises PipelineError if there is no such
-        topic."""
+        """Return a topic's id; None if the brokers give none (before Kafka 2.8).
+
+        A topic that is made again under its name has another id. Raises PipelineError if there is
+        no such topic.
+        """
         deadline = time.monotonic() + self._timeout_s
         while True:
             (described,) = self._admin.describe_topics(
@@ -152,7 +154,10 @@ class Cluster:
             )
 
     def ensure(self, topic: str, partitions: int, config: Mapping[str, str] | None = None) -> bool:
-        """Create a topic, with three replicas if there are three brokers; return if it is new."""
+        """Create a topic, with three replicas if there are three brokers, unless the topic exists.
+
+        Returns whether the topic is new. Raises PipelineError if it cannot be created.
+        """
         if topic in self._metadata().topics:
             return False
         replicas = min(REPLICAS_WANTED, self.brokers())
@@ -174,7 +179,7 @@ class Cluster:
         partitions = self.partitions(topic)
         deadline = time.monotonic() + 3 * self._timeout_s
         starts = self._listed(topic, partitions, _EARLIEST, deadline)
-        # The high watermark first: records that come in between are not held back.
+        # The high watermark first: records that arrive in between do not count as held back.
         high = self._listed(topic, partitions, _LATEST, deadline)
         ends = high
         if not self._reads_uncommitted:
@@ -206,7 +211,7 @@ class Cluster:
 
     def cut_off(self, topic: str, positions: Mapping[int, Position]) -> list[int]:
         """Return the partitions whose log ended before its position at some time since then, so
-        that the records before the position may be other ones now. Follows KIP-320.
+        that the records before the position may be others now. Follows KIP-320.
 
         librdkafka asks the leader where the epoch of each position ends (OffsetForLeaderEpoch).
         """
@@ -298,55 +303,55 @@ class Cluster:
                 time.sleep(_RETRY_S)
 
     def _failed(self, what: str, error: KafkaException) -> PipelineError:
-        """Return the error of a question: Unreachable if the same question may succeed later."""
+        """Return the error of a request: Unreachable if the same request may succeed later."""
         kind = Unreachable if error.args[0].code() in _AWAY else PipelineError
         return kind(
             f"{what} ({error.args[0].str()}): see ottla status --bootstrap-server {self.servers}"
         )
 
     def _is_led(self, topic: str, partitions: int) -> bool:
-        found = self._metadata().topics.get(topic)
-        if found is None or len(found.partitions) != partitions:
+        metadata = self._metadata().topics.get(topic)
+        if metadata is None or len(metadata.partitions) != partitions:
             return False
-        return all(one.leader >= 0 for one in found.partitions.values())
+        return all(partition.leader >= 0 for partition in metadata.partitions.values())
 
     def _metadata(self) -> Any:
-        # A short look first: the client learns only between two questions that it is rejected, and
+        # A short look first: the client learns only between two requests that it is rejected, and
         # a rejected job ends at once.
         first = min(_FIRST_LOOK_S, self._timeout_s)
         try:
             return self._admin.list_topics(timeout=first)
         except KafkaException as error:
-            self._check_let_in(error)
+            self._check_not_rejected(error)
         try:
             return self._admin.list_topics(timeout=self._timeout_s - first)
         except KafkaException as error:
-            self._check_let_in(error)
+            self._check_not_rejected(error)
             raise Unreachable(
                 f"no broker answers at {self.servers}: is it running (ottla serve, "
                 "ottla cluster)? Name another with --bootstrap-server"
             ) from error
 
-    def _check_let_in(self, error: KafkaException) -> None:
-        self._admin.poll(0)  # what the client has heard meanwhile
+    def _check_not_rejected(self, error: KafkaException) -> None:
+        self._admin.poll(0)  # calls `_on_error` for errors since then
         if self._refusal is not None:
             raise PipelineError(
                 f"{self.servers} lets nobody in with these settings ({self._refusal}): check "
                 "--option kafka.security.protocol and what belongs to it, or --command-config"
             ) from error
 
-    def _heard(self, error: KafkaError) -> None:
+    def _on_error(self, error: KafkaError) -> None:
         if error.code() in _REFUSALS:
             self._refusal = error.str()
 
 
 def _epoch(listed: ListOffsetsResultInfo) -> int | None:
-    """Return the leader epoch of an answer to ListOffsets; None from a broker that gives none."""
+    """Return the leader epoch of an answer to ListOffsets; None if the broker gives none."""
     epoch = listed.leader_epoch
     return epoch if epoch is not None and epoch >= 0 else None
 
 
 def id_text(topic_id: Uuid) -> str | None:
-    """Return an id as Kafka writes it, also in `partition.metadata`; None for zeros alone."""
-    text = str(topic_id).translate(_URL_SAFE)  # librdkafka's is the other base64
+    """Return a topic id as Kafka writes ids, also in `partition.metadata`; None for zeros alone."""
+    text = str(topic_id).translate(_URL_SAFE)  # librdkafka has + and / instead
     return None if text == _NO_ID else text

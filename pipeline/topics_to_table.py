@@ -1,19 +1,19 @@
-"""A small streaming job: the records of all topics that match a pattern, in one Delta table.
+"""A small streaming job: writes the records of topics that match a pattern to a Delta table.
 
-Each record is a row, once, whatever was stopped or killed between: Spark's checkpoint and Delta's
-log see to that. Small files are merged as the table grows. One file without imports of its own, so
-that spark-submit needs nothing beside it but the packages of Kafka's connector and of Delta. Its
-settings are environment variables:
+Each record becomes one row, also if the job is stopped or killed: Spark's checkpoint and Delta's
+log ensure that. Small files are merged as the table grows. The file imports no module of this
+project, so spark-submit needs only the packages of Kafka's connector and of Delta. The settings are
+environment variables:
 
     BOOTSTRAP_SERVERS   host:port,host:port of the cluster
     TOPICS              the pattern, in Java's syntax: events.*
     TABLE               a folder, or its URI
-    CHECKPOINT          a folder where the job remembers what it has read
-    ONCE                set: take what is there, then end
+    CHECKPOINT          a folder for the offsets that the job has read
+    ONCE                if set: write the records that are there, then end
 
 `ottla-pipeline table` can do more: columns from JSON and Avro, dead letters, other formats, records
 whose times Spark's source cannot read (nanoseconds end this job with "long overflow"). It also
-knows topics by their ids, which Spark's source does not tell. Here, name another TABLE and
+knows topics by their ids, which Spark's source does not give. Here, name another TABLE and
 CHECKPOINT for a topic that was deleted and made again, or its first records are left out.
 """
 
@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 SETTINGS = ("BOOTSTRAP_SERVERS", "TOPICS", "TABLE", "CHECKPOINT")
-# Of the session; spark-submit --conf has the last word. The partitions are a laptop's.
+# The settings of the session, which override spark-submit --conf. The partitions suit a laptop.
 SPARK = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -39,7 +39,7 @@ LOOK_S = 2
 
 
 def rows(records: DataFrame) -> DataFrame:
-    """Records of Spark's Kafka source → rows. Bytes that are no UTF-8 become its sign for that."""
+    """Return records of Spark's Kafka source as rows. Bytes that are no UTF-8 become U+FFFD."""
     return records.selectExpr(
         "topic",
         "partition",
@@ -51,7 +51,7 @@ def rows(records: DataFrame) -> DataFrame:
 
 
 def start(spark: SparkSession, settings: Mapping[str, str]) -> StreamingQuery:
-    """The running query; KeyError where a setting is missing."""
+    """Start the query, and return it. Raises KeyError if a setting is missing."""
     records = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", settings["BOOTSTRAP_SERVERS"])
@@ -61,7 +61,7 @@ def start(spark: SparkSession, settings: Mapping[str, str]) -> StreamingQuery:
         .load()
     )
     writer = (
-        # A batch is one file: it is small.
+        # A batch is small, so it is written as one file.
         rows(records)
         .coalesce(1)
         .writeStream.format("delta")
@@ -73,7 +73,7 @@ def start(spark: SparkSession, settings: Mapping[str, str]) -> StreamingQuery:
 
 
 def follow(query: StreamingQuery, table: str) -> None:
-    """Say what comes until the query ends; raises what it fails with."""
+    """Print a line for each batch until the query ends. Raises the query's error if it fails."""
     said = -1
     ended = False
     while not ended:
@@ -85,7 +85,7 @@ def follow(query: StreamingQuery, table: str) -> None:
 
 
 def main() -> None:
-    """Run until it is stopped, or once."""
+    """Run until the job is stopped, or once if `ONCE` is set."""
     missing = [name for name in SETTINGS if not os.environ.get(name)]
     if missing:
         sys.exit(f"topics_to_table: set {', '.join(missing)} in the environment")
