@@ -68,3 +68,4 @@ def test_a_sample_is_bounded_by_bytes(spark: SparkSession, monkeypatch: pytest.M
     assert json_fields.fields_of_sample(sample).fields.names == ["id", "s", "last"]
     monkeypatch.setattr(json_fields, "BYTES_MAX", 1_000_000)
     assert json_fields.fields_of_sample(sample).fields.names == ["id", "s"]
+    assert json_fields._seen(sample, 1_000_000).records == 80, "two batches"
