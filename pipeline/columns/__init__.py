@@ -1,1 +1,1 @@
-"""Records of a topic become typed columns; those that do not fit are kept, with the reason."""
+"""The typed columns of a topic's records, and the records that do not fit, with the reasons."""

@@ -1,7 +1,7 @@
-"""Records of Spark's Kafka source become typed columns: the rows that fit, and the misfits.
+"""The typed columns of the records of Spark's Kafka source: the rows that fit, and the misfits.
 
-`Columns` is what a job holds: how a table's values and keys are read. Functions of DataFrames
-alone, so that all of it works on Spark Connect too. Knows no table format.
+`Columns` says how a job reads the values and keys of a table. All functions work on DataFrames
+alone, so that they work on Spark Connect too. Knows no table format.
 """
 
 from __future__ import annotations
@@ -17,75 +17,83 @@ from pyspark.sql.types import StructType
 from pipeline.columns.records import HEADERS_FIELD, MISFIT, PLACE, PLACE_FIELDS, column_names
 
 KEY = "ottla.columns"
-"""Under which a table keeps the text."""
+"""The property of a table that keeps the text of `Columns.to_text`."""
 VERSION = 1
-"""Of the kept text."""
+"""The version of the kept text."""
 _READ = {"key": "_read_key", "value": "_read_value"}
 _NEW = {"value": "_new", "key": "_new_of_key"}
 _REASON = "reason"
 
 
 class Format(Protocol):
-    """How bytes are read. `what` is `value` or `key`, for the words of a reason."""
+    """A format of keys or values. `what` is `value` or `key`, for the sentences of reasons."""
 
     @property
     def schema(self) -> StructType:
-        """Of the typed columns. A key's format has one, `key`."""
+        """The schema of the typed columns. A format of keys has one column, `key`."""
         ...
 
     def kept(self) -> dict[str, str]:
-        """What the table keeps of it: `format`, and what that needs to be made again."""
+        """Return what a table keeps of this format: its name as `format`, and its other
+        settings."""
         ...
 
     def read(self, records: DataFrame, what: str, into: str) -> DataFrame:
-        """Return records with one more column `into`: all that is costly of reading `what`.
+        """Return records with one more column `into`: the result of all costly work on `what`.
 
-        It is evaluated once for each record, however often the column is named.
+        Spark evaluates this column once for each record, however often an expression names the
+        column.
         """
         ...
 
     def reason(self, data: Column, read: Column, what: str) -> Column:
-        """One sentence that says why it does not fit, null where it does."""
+        """Return a column with one sentence that says why a record does not fit, null if it
+        fits."""
         ...
 
     def columns(self, read: Column) -> list[Column]:
-        """The typed columns, named as in `schema`, of what fits."""
+        """Return the typed columns of records that fit, named as in `schema`."""
         ...
 
     def unknown(self, read: Column, fits: Column) -> Column | None:
-        """An array of what is new in a record (a field, a schema's id), None where none is wanted.
+        """Return an array of a record's new fields or new schema id; None: no new ones are wanted.
 
-        `fits` is true where there is no reason against the record.
+        `fits` is true if there is no reason against the record.
         """
         ...
 
     def grown(self, checked: DataFrame, new: str) -> Format:
-        """This, or what takes in what the column `new` of `checked` names. May run a job."""
+        """Return this format, or a wider one for what the column `new` of `checked` names.
+
+        May run a job of Spark.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How the records of one table are read. Made by `pipeline.columns.options`."""
+    """The formats of a table's values and keys. `pipeline.columns.options` makes them."""
 
     value: Format
     key: Format
 
     @property
     def schema(self) -> StructType:
-        """Of the rows."""
+        """The schema of the rows."""
         return StructType([*PLACE_FIELDS, *self.key.schema, HEADERS_FIELD, *self.value.schema])
 
     def to_text(self) -> str:
-        """What the table's owner keeps, one line of JSON: `options.columns_of` takes it again."""
+        """Return the text that the table keeps, one line of JSON, from which `options.columns_of`
+        makes these columns again."""
         kept = {"version": VERSION, "value": self.value.kept(), "key": self.key.kept()}
         return json.dumps(kept, separators=(",", ":"), sort_keys=True)
 
     def grown(self, checked: DataFrame) -> Columns:
-        """Return these, or wider ones where records of the frame have fields that are new.
+        """Return these columns, or wider ones if records of the frame have new fields.
 
-        `checked` is what `checked` gave, best persisted: it is looked at. Where the result is not
-        `self`, check the records again with it, ask again, and keep its text with the rows.
+        `checked` is a result of the method `checked`, best persisted, because this method reads the
+        frame. If the result is not `self`, check the records again with the result, call `grown`
+        again, and keep the text of the result with the rows.
         """
         value, key = self.value, self.key
         if _NEW["value"] in checked.columns:
@@ -95,11 +103,11 @@ class Columns:
         return self if value is self.value and key is self.key else Columns(value, key)
 
     def checked(self, records: DataFrame) -> DataFrame:
-        """Return each record with what was read of it and `reason`: for `persist`, then `split`.
+        """Return each record with what was read and `reason`, for `persist` and then `split`.
 
         `records` has the columns of Spark's Kafka source, headers too. Persist the result before
-        anything is filtered: else each action reads the records again. Key and value are null
-        where nothing needs them any more.
+        any filter, because otherwise each action reads the records again. Key and value are null if
+        nothing needs them any more.
         """
         read = records.select(*PLACE, "key", "value", "headers")
         read = self.key.read(read, "key", _READ["key"])
@@ -115,11 +123,12 @@ class Columns:
         return checked.withColumns({what: F.when(wanted, F.col(what)) for what in _READ})
 
     def split(self, checked: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """Return rows and misfits of a frame that `checked` gave; each record is in one of both.
+        """Return the rows and the misfits of a frame that `checked` gave.
 
-        Rows: topic, partition, offset, timestamp, key, headers, then the value's columns. Misfits:
-        topic, partition, offset, timestamp, key, value, headers, reason (`records.MISFIT_SCHEMA`).
-        A field that is new and for which `grown` found no column makes a misfit, too.
+        Each record is in one of them. Rows: topic, partition, offset, timestamp, key, headers, then
+        the value's columns. Misfits: topic, partition, offset, timestamp, key, value, headers,
+        reason (`records.MISFIT_SCHEMA`). A record with a new field for which `grown` made no column
+        is a misfit, too.
         """
         for what, new in _NEW.items():
             if new in checked.columns:
@@ -138,12 +147,12 @@ class Columns:
 
 
 def field_names(kept: str | None) -> dict[str, str] | None:
-    """How the field of each column is called, of a text that `Columns.to_text` gave.
+    """Return the name of each column's field, from a text that `Columns.to_text` gave.
 
-    None where values are kept as they are, or no text is.
+    Return None if values are kept as they are, or if there is no text.
     """
-    found: dict[str, Any] = json.loads(kept or "{}").get("value", {})
-    if "fields" not in found:
+    value: dict[str, Any] = json.loads(kept or "{}").get("value", {})
+    if "fields" not in value:
         return None
-    columns = column_names(StructType.fromJson(json.loads(found["fields"])).names)
+    columns = column_names(StructType.fromJson(json.loads(value["fields"])).names)
     return {column: field for field, column in columns.items()}

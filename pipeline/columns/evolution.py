@@ -1,7 +1,7 @@
-"""How the columns of a table change: new ones are merged, types grow, other changes are refused.
+"""Changes of a table's columns: new columns are merged, types grow, other changes are rejected.
 
-Pure functions of schemas. A column is never taken away: a schema that lacks a column leaves the
-column as it is. The tables' own package changes a table; here is decided to what.
+Pure functions of schemas. A column is never removed: if a schema lacks a column, the column stays
+as it is. This module decides what a table is changed to; `pipeline.tables` changes the table.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NO_GROWTH = {
 def merged(kept: StructType, wanted: StructType, form: str, path: str = "") -> StructType:
     """Return the kept columns and, behind them, those that are new in `wanted`.
 
-    A column whose type in `wanted` is narrower keeps its type, for all values fit. If the type is
-    wider, or each type has values that the other lacks, the column gets the narrowest type that
-    holds both, where a table of the format `form` can change the column to that type.
-    PipelineError for any other type: a table would have files of both, which readers do not bring
-    together.
+    A column whose type in `wanted` is narrower keeps its type, because all values fit. If the type
+    is wider, or each type has values that the other lacks, the column gets the narrowest type that
+    holds both, if a table of the format `form` can change the column to that type. Raises
+    PipelineError for any other type: the table would have files of both types, which readers do not
+    combine.
     """
     new = {field.name: field for field in wanted}
     fields = []
@@ -40,12 +40,13 @@ def merged(kept: StructType, wanted: StructType, form: str, path: str = "") -> S
     return StructType([*fields, *new.values()])
 
 
-def grown(kept: StructType, found: StructType) -> StructType:
-    """The kept columns and those that were found beside them, which may be null.
+def grown(kept: StructType, observed: StructType) -> StructType:
+    """Return the kept columns and, behind them, the new columns of `observed`, which may be null.
 
-    Where both have a field its type stays, whatever was found: records of another type are misfits.
+    A field that both have keeps its type, whatever its type in `observed` is: records of another
+    type are misfits.
     """
-    new = {field.name: field for field in found}
+    new = {field.name: field for field in observed}
     fields = []
     for field in kept:
         other = new.pop(field.name, None)
@@ -59,14 +60,14 @@ def grown(kept: StructType, found: StructType) -> StructType:
     return StructType(fields)
 
 
-def _grown(kept: DataType, found: DataType) -> DataType:
-    if isinstance(kept, StructType) and isinstance(found, StructType):
-        return grown(kept, found)
-    if isinstance(kept, ArrayType) and isinstance(found, ArrayType):
-        return ArrayType(_grown(kept.elementType, found.elementType), kept.containsNull)
-    if isinstance(kept, MapType) and isinstance(found, StructType):
-        value = kept.valueType  # JSON has no maps: each key was found as a field
-        for field in found:
+def _grown(kept: DataType, observed: DataType) -> DataType:
+    if isinstance(kept, StructType) and isinstance(observed, StructType):
+        return grown(kept, observed)
+    if isinstance(kept, ArrayType) and isinstance(observed, ArrayType):
+        return ArrayType(_grown(kept.elementType, observed.elementType), kept.containsNull)
+    if isinstance(kept, MapType) and isinstance(observed, StructType):
+        value = kept.valueType  # JSON has no maps: each key was read as a field
+        for field in observed:
             value = _grown(value, field.dataType)
         return MapType(kept.keyType, value, kept.valueContainsNull)
     return kept

@@ -1,10 +1,11 @@
-"""The columns that come of what was seen in records: each value of the sample fits its column.
+"""The columns for the values of a sample of records: each value of the sample fits its column.
 
-Whole numbers are BIGINT, or DECIMAL(38,0) where that is too small; numbers with a fraction are
-DOUBLE, whole numbers beside them too if a DOUBLE holds each of them exactly. A field of several
-types is STRING, which keeps any JSON as its text. Times stay STRING: whoever wants TIMESTAMP gives
-a schema. A field that is null, `[]` or `{}` wherever it was seen gets no column until a value says
-what it is. Of names that are one to engines the more frequent has the column. Pure.
+Whole numbers are BIGINT, or DECIMAL(38,0) if BIGINT is too small. Numbers with a fraction are
+DOUBLE, and so are whole numbers in the same field if a DOUBLE holds each of them exactly. A field
+of several types is STRING, which keeps any JSON as its text. Times stay STRING; a TIMESTAMP
+requires a schema. A field that is null, `[]` or `{}` in all records gets no column until a value
+shows its type. If engines take several names for the same name, the most frequent name has the
+column. Pure.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from pipeline.columns.json.sightings import (
 from pipeline.columns.records import column_name
 
 FIELDS_MAX = 2_000
-"""Of a table, at any depth."""
+"""The most fields that a table has, at any depth."""
 
 
 def schema_of(sighting: Sighting) -> StructType:
-    """Return the columns of objects that were seen."""
+    """Return the columns for the objects of a sample."""
     return StructType(_fields(sighting, lambda name: column_name(name).lower()))
 
 
@@ -55,7 +56,8 @@ def field_count(kind: DataType) -> int:
 
 
 def _fields(sighting: Sighting, column: Callable[[str], str]) -> list[StructField]:
-    """Return the fields of objects. `column` says which names are one to engines."""
+    """Return the fields of objects. Two names are the same to engines if `column` maps them to one
+    name."""
     kinds = {name: _kind(field) for name, field in sighting.fields.items()}
     typed = {name: kind for name, kind in kinds.items() if kind is not None}
     best: dict[str, str] = {}
@@ -67,7 +69,7 @@ def _fields(sighting: Sighting, column: Callable[[str], str]) -> list[StructFiel
 
 
 def _kind(sighting: Sighting) -> DataType | None:
-    """Return the type that holds all values, None where none says what it is."""
+    """Return the type that holds all values, None if no value shows a type."""
     kinds = sighting.kinds
     if not kinds:
         return None
@@ -84,7 +86,8 @@ def _kind(sighting: Sighting) -> DataType | None:
 
 
 def _number(kinds: set[str]) -> DataType | None:
-    """Return the type of numbers of these kinds, None where none holds them or others are there."""
+    """Return the type that holds numbers of these kinds, None if there is none or a kind is no
+    number."""
     whole = kinds - {INEXACT}
     if whole == {LONG}:
         return LongType()

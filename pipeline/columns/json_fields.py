@@ -1,7 +1,7 @@
 """Values and keys that are JSON objects: a column for each field, or the reason why not.
 
-Spark's executors read them with `pipeline.columns.json`, one pass over each record. Owns the way
-there and back as DataFrames, and the look at fields that are new; what fits, that package says.
+Spark's executors read each record once, with `pipeline.columns.json`, which decides what fits. This
+module sends records there, makes the results DataFrames, and looks at new fields.
 """
 
 from __future__ import annotations
@@ -33,25 +33,27 @@ from pipeline.columns.records import column_names, nullable
 from pipeline.errors import PipelineError
 
 NEW_FIELDS = (ADD, IGNORE, MISFIT)
-# A share of the sample's objects that may be odd: they may become dead letters.
+# The share of the sample's objects that may be odd; they may become dead letters.
 _ODD_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """Objects with the fields of `fields`; NOT NULL there says which ones must be there."""
+    """JSON objects with the fields of `fields`; NOT NULL there says that a field is required."""
 
     fields: StructType
     new_fields: str = IGNORE
-    """What is done with a field that is not among them: one of `NEW_FIELDS`."""
+    """The treatment of a field that is not in `fields`: a value of `NEW_FIELDS`."""
     name: str | None = None
-    """Of the one column that holds them all, which may be missing; None: a column for each."""
+    """The name of the single column for the whole object, which may be missing; None: each field
+    has a column."""
     names: Names = ANY_NAMES
-    """Which the table can hold, for fields that are new."""
+    """The names that the table can hold, for new fields."""
 
     @property
     def schema(self) -> StructType:
-        """Of the typed columns: all may be null, and none is called as a record's own."""
+        """The schema of the typed columns: all may be null, and none has the name of a record's own
+        column."""
         if self.name is not None:
             return StructType([StructField(self.name, nullable(self.fields))])
         names = column_names(self.fields.names)
@@ -60,28 +62,29 @@ class Json:
         )
 
     def kept(self) -> dict[str, str]:
-        """For `Columns.to_text`."""
+        """Return the part of `Columns.to_text` for this format."""
         return {"format": "json", "fields": self.fields.json()}
 
     def read(self, records: DataFrame, what: str, into: str) -> DataFrame:
-        """Add a STRUCT of the fields, the reason against the record, and its new fields."""
+        """Add a STRUCT of the fields, the reason against the record, and the new fields."""
         _send_reader()
         schema = StructType([*records.schema, StructField(into, read_type(self.fields))])
         return records.mapInArrow(ReadRecords(self.fields, self.new_fields, what, into), schema)
 
     def reason(self, data: Column, read: Column, what: str) -> Column:
-        """Return the first thing that is wrong, null where nothing is."""
+        """Return the first reason against a record, null if the record fits."""
         return read["reason"]
 
     def unknown(self, read: Column, fits: Column) -> Column | None:
-        """Return the fields that the schema lacks and that have a value, where they are wanted."""
+        """Return the fields with a value that the schema lacks, None if new fields are not
+        added."""
         return F.when(fits, read["new"]) if self.new_fields == ADD else None
 
     def grown(self, checked: DataFrame, new: str) -> Json:
-        """Return this with the fields that the records of `checked` have beyond these.
+        """Return this format with the new fields in the records of `checked`.
 
-        Each of these records is looked at. Where the table would have more than `FIELDS_MAX`
-        fields, as where keys of an object are data, nothing is added.
+        Reads each record that has a new field. Adds nothing if the table would have more than
+        `FIELDS_MAX` fields, as happens if the keys of an object are data.
         """
         seen = _seen(checked.where(F.size(new) > 0).select("value"), None)
         wider = grown(self.fields, schema_of(seen.sighting))
@@ -91,7 +94,7 @@ class Json:
         return self if fields == self.fields else replace(self, fields=fields)
 
     def columns(self, read: Column) -> list[Column]:
-        """Return a column for each field, or the one."""
+        """Return a column for each field, or the single column."""
         fields = read["fields"]
         if self.name is not None:
             return [fields.alias(self.name)]
@@ -101,18 +104,19 @@ class Json:
 
 @dataclass(frozen=True, slots=True)
 class SampleFields:
-    """The fields of a sample."""
+    """The fields in a sample of records."""
 
     fields: StructType
-    """The rare ones are the last ones."""
+    """All fields; the rare fields come last."""
     rare: frozenset[str]
-    """Those which at most one in a hundred objects has."""
+    """The names of fields that at most one in a hundred objects has."""
 
 
 def fields_of_sample(sample: DataFrame) -> SampleFields:
-    """Return the fields in values of `sample`, which has the records of a topic, or some of them.
+    """Return the fields in the values of `sample`, which has all or some records of a topic.
 
-    Each task of Spark looks at `BYTES_MAX` of values. PipelineError where there is no field.
+    Each task of Spark looks at `BYTES_MAX` bytes of values. Raises PipelineError if there is no
+    record or no field, or if there are more than `FIELDS_MAX` fields.
     """
     seen = _seen(sample.select("value").where("value IS NOT NULL"), BYTES_MAX)
     if not seen.records:
@@ -141,12 +145,12 @@ def fields_of_sample(sample: DataFrame) -> SampleFields:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What all tasks have seen."""
+    """The sum of what all tasks have read."""
 
     records: int
     objects: int
     wide: int
-    """Objects with too many fields, which were not looked at."""
+    """The number of objects with too many fields, which are not in `sighting`."""
     sighting: Sighting
 
 
@@ -163,7 +167,8 @@ def _seen(values: DataFrame, bytes_max: int | None) -> _Seen:
 
 
 def _send_reader() -> None:
-    """Let the executors have the reader by value: they need pyarrow, not this package."""
+    """Send the reader to the executors by value: they need pyarrow and PySpark, not this
+    package."""
     reader = (parsing, written_texts, time_texts, converters, record_reader, sightings, batches)
     for module in (records, schema_text, *reader):
         register_pickle_by_value(module)  # type: ignore[no-untyped-call]

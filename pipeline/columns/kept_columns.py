@@ -1,7 +1,7 @@
 """The columns that the text of `Columns.to_text` describes, which a table keeps.
 
-The names are those of the table's columns and of the fields in them, so that a table whose columns
-have other names now is noticed. Makes no `Columns`: no registry is asked.
+The names are those of the table's columns and of the fields in them, so that a renamed column is
+noticed. This module makes no `Columns` and asks no registry.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _PLAIN = {"raw": BinaryType(), "text": StringType()}
 
 
 def kept_columns(kept: str) -> StructType:
-    """Return the columns of the rows that were written by these `Columns`."""
-    found = json.loads(kept)
-    key, value = found["key"], found["value"]
+    """Return the columns of the rows that the `Columns` of the text `kept` wrote."""
+    formats = json.loads(kept)
+    key, value = formats["key"], formats["value"]
     return StructType([*PLACE_FIELDS, _key_field(key), HEADERS_FIELD, *_value_fields(value).fields])
 
 

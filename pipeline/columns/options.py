@@ -1,7 +1,7 @@
-"""The options that say how values and keys become columns, and the `Columns` that they ask for.
+"""The options that say how values and keys become columns, and the `Columns` for them.
 
-All that can be wrong with them is found before Spark starts. Writes nothing: whoever owns the table
-keeps `Columns.to_text()` beside it and gives it back at the next run.
+`check` rejects wrong options before Spark starts. Writes nothing: the owner of the table keeps the
+text of `Columns.to_text()` with the table and passes the text to the next run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WITH_SCHEMA = ("json", "avro")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """How the records' values and keys are read."""
+    """Add the options that say how a job reads the records' values and keys."""
     group = parser.add_argument_group("the columns")
     add = group.add_argument
     add(
@@ -76,9 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Before Spark starts or anything is written; PipelineError for what cannot be.
+    """Check the options before Spark starts; raise PipelineError for options that do not fit.
 
-    A registry is asked for its schemas here, so that one which does not answer is known at once.
+    Asks the registry for its schemas, so that a registry which does not answer is an error at once.
+    Raises Unreachable, a PipelineError, then.
     """
     formats = {"value": options.value_format, "key": options.key_format}
     for what, name in (("value", "schema"), ("key", "key_schema")):
@@ -95,13 +96,14 @@ def check(options: argparse.Namespace) -> None:
         raise PipelineError("--registry is for Avro: say --value-format avro, or --key-format avro")
     if options.subject is not None and options.registry is None:
         raise PipelineError("--subject is a name in a registry: say --registry URL")
-    known = {what: _known(options, what, form) for what, form in formats.items()}
-    own = (*PLACE_FIELDS, *known["key"], HEADERS_FIELD)
-    check_names(options.to, StructType([*own, *known["value"]]))
+    given = {what: _given_columns(options, what, form) for what, form in formats.items()}
+    own = (*PLACE_FIELDS, *given["key"], HEADERS_FIELD)
+    check_names(options.to, StructType([*own, *given["value"]]))
 
 
-def _known(options: argparse.Namespace, what: str, form: str) -> StructType:
-    """The columns that a schema gives; none where it is found later, or where none is wanted."""
+def _given_columns(options: argparse.Namespace, what: str, form: str) -> StructType:
+    """Return the columns that a given schema has; no columns if the schema is found later, or if
+    the format needs none."""
     name = "key" if what == "key" else None
     if form == "avro":
         reader, framed, _ = _reader(options, what)
@@ -111,27 +113,27 @@ def _known(options: argparse.Namespace, what: str, form: str) -> StructType:
 
 
 def packages(options: argparse.Namespace) -> tuple[str, ...]:
-    """The jars of Spark that these formats need, as Maven coordinates."""
+    """Return the Maven coordinates of the jars that these formats need."""
     return (PACKAGE,) if "avro" in (options.value_format, options.key_format) else ()
 
 
 def columns_of(
     options: argparse.Namespace, kept: str | None, sample: Callable[[], DataFrame]
 ) -> Columns:
-    """As the options ask for, in agreement with what the table has kept.
+    """Return the columns that the options ask for, in agreement with the columns of the table.
 
     `kept` is the text that `Columns.to_text` gave when the table was last written, None for a new
-    one. `sample` gives some records of the topic; it is called only where a schema is to be found
-    in them. PipelineError where the kept columns and the options do not agree.
+    table. `sample` returns some records of the topic; it is called only if a schema has to be found
+    in them. Raises PipelineError if the kept columns and the options do not agree.
     """
     there = {} if kept is None else _from_text(kept)
     value = _kept_of(there, "value", options.value_format)
     key = _kept_of(there, "key", options.key_format)
     of_key = _key(options, key)
     names = Names(options.to, (*PLACE_FIELDS, *of_key.schema, HEADERS_FIELD))
-    found = Columns(_value(options, value, sample, names), of_key)
-    check_names(options.to, found.schema)
-    return found
+    columns = Columns(_value(options, value, sample, names), of_key)
+    check_names(options.to, columns.schema)
+    return columns
 
 
 def _value(
@@ -154,7 +156,8 @@ def _value(
 
 
 def _of_sample(sample: DataFrame, names: Names) -> StructType:
-    """Return the fields that a table can hold. PipelineError where a column would be lost."""
+    """Return the fields of a sample that a table can hold. Raises PipelineError if a column would
+    be lost."""
     sampled = fields_of_sample(sample)
     return names.held_in_all(sampled.fields, sampled.rare)
 
@@ -174,16 +177,17 @@ def _key(options: argparse.Namespace, kept: dict[str, str]) -> Format:
 def _avro(options: argparse.Namespace, kept: dict[str, str], what: str) -> Format:
     reader, framed, number = _reader(options, what)
     name = "key" if what == "key" else None
-    found = Avro.of(reader, _fields(kept) if kept else None, framed, name, options.to)
+    avro = Avro.of(reader, _fields(kept) if kept else None, framed, name, options.to)
     if framed is None:
-        return found
+        return avro
     seen = set(json.loads(kept["ids"])) if kept else set()
     ids = sorted(seen | ({number} if number is not None else set()))
-    return found.with_ids(ids) if ids else found
+    return avro.with_ids(ids) if ids else avro
 
 
 def _reader(options: argparse.Namespace, what: str) -> tuple[AvroSchema, Framed | None, int | None]:
-    """The schema that readers have, what is known of the registry, and the schema's id there."""
+    """Return the reader's schema, the registry with its schemas, and the reader's schema id there.
+    The registry or the id is None if there is none."""
     name = "key_schema" if what == "key" else "schema"
     given, option = getattr(options, name), name.replace("_", "-")
     registry = None if options.registry is None else Registry(options.registry)
@@ -191,7 +195,7 @@ def _reader(options: argparse.Namespace, what: str) -> tuple[AvroSchema, Framed 
         registry.check()
     if given is not None:
         if registry is not None:
-            registry.by_id(0)  # whether it answers
+            registry.by_id(0)  # raises PipelineError if the registry does not answer
         schema = AvroSchema(f"--{option}", text_of(option, given))
         return schema, None if registry is None else Framed(registry, None, {}), None
     if registry is None:
@@ -204,7 +208,7 @@ def _reader(options: argparse.Namespace, what: str) -> tuple[AvroSchema, Framed 
 
 
 def _given(options: argparse.Namespace, what: str) -> StructType | None:
-    """The schema of JSON that an option gives."""
+    """Return the schema of JSON that an option gives, None without the option."""
     given = options.key_schema if what == "key" else options.schema
     if given is None:
         return None
@@ -219,20 +223,20 @@ def _fields(kept: dict[str, str]) -> StructType:
 
 
 def _from_text(kept: str) -> dict[str, dict[str, str]]:
-    found = json.loads(kept)
-    if found.get("version") != VERSION:
+    formats = json.loads(kept)
+    if formats.get("version") != VERSION:
         raise PipelineError(
             f"the table's columns were kept by another version of ottla-pipeline "
-            f"({found.get('version')}, this one knows {VERSION}): use that one"
+            f"({formats.get('version')}, this one knows {VERSION}): use that one"
         )
-    return {what: found[what] for what in ("value", "key")}
+    return {what: formats[what] for what in ("value", "key")}
 
 
 def _kept_of(there: dict[str, dict[str, str]], what: str, wanted: str) -> dict[str, str]:
-    found = there.get(what, {})
-    if found and found["format"] != wanted:
+    form = there.get(what, {})
+    if form and form["format"] != wanted:
         raise PipelineError(
-            f"the table holds a {what} that is {found['format']}: say --{what}-format "
-            f"{found['format']}, or write into another table"
+            f"the table holds a {what} that is {form['format']}: say --{what}-format "
+            f"{form['format']}, or write into another table"
         )
-    return found
+    return form

@@ -1,7 +1,7 @@
-"""The columns of a record, and those of what it becomes: rows, and misfits with a reason.
+"""The columns of a record, and those of rows, and of misfits with a reason.
 
-Owns the names and types that every table has, whatever the values hold, and how a field is called
-that has the name of one of them. Reads nothing.
+Owns the names and types that every table has, whatever the values hold, and the name of a column
+whose field has one of these names. Reads nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from pipeline.errors import PipelineError
 
 PLACE = ("topic", "partition", "offset", "timestamp")
 OWN = (*PLACE, "key", "headers")
-"""Columns of each row; the fields of the value follow."""
+"""The columns of each row; the columns of the value follow."""
 MISFIT = (*PLACE, "key", "value", "headers", "reason")
-"""Columns of each misfit: the record as it was, and one sentence that says what is wrong."""
+"""The columns of each misfit: the record as it was, and one sentence that says what is wrong."""
 PLACE_FIELDS = (
     StructField("topic", StringType()),
     StructField("partition", IntegerType()),
@@ -49,16 +49,16 @@ _CLASH = "value_"
 
 
 def column_name(field: str) -> str:
-    """How the column of one field is called; two fields may have one, see `column_names`."""
+    """Return the name of a field's column. Two fields may have the same column, see
+    `column_names`."""
     return f"{_CLASH}{field}" if field.lower() in (*OWN, "") else field
 
 
 def column_names(fields: Iterable[str]) -> dict[str, str]:
-    """How the column of each field is called: as the field, or `value_offset` for `offset`.
+    """Return the name of each field's column: the field's name, or `value_offset` for `offset`.
 
-    Engines ignore case in the names of columns, so `Offset` becomes `value_Offset`. No column is
-    called by nothing, as a field may be: it is `value_`. PipelineError where two fields would have
-    one column.
+    Engines ignore case in the names of columns, so `Offset` becomes `value_Offset`. A field without
+    a name has the column `value_`. Raises PipelineError if two fields would have the same column.
     """
     names: dict[str, str] = {}
     taken: dict[str, str] = {}
@@ -75,9 +75,9 @@ def column_names(fields: Iterable[str]) -> dict[str, str]:
 
 
 def nullable(kind: DataType) -> DataType:
-    """The same type with nothing in it that must be there: so tables grow without rewriting."""
+    """Return the same type with all fields nullable, so that tables grow without a rewrite."""
     if isinstance(kind, StructType):
-        return StructType([StructField(one.name, nullable(one.dataType)) for one in kind])
+        return StructType([StructField(field.name, nullable(field.dataType)) for field in kind])
     if isinstance(kind, ArrayType):
         return ArrayType(nullable(kind.elementType))
     if isinstance(kind, MapType):

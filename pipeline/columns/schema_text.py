@@ -1,7 +1,7 @@
-"""A schema that a person writes: DDL as Spark's, or the JSON of a schema of Spark; text or a file.
+"""A schema that a user writes: DDL as Spark's, or a schema of Spark as JSON; as text or in a file.
 
-Read here and not by Spark, so that a mistake is found before Spark starts. Knows the types that
-tables of Delta, Iceberg and Parquet all hold. Owns no schema.
+This module reads the schema without Spark, so that a mistake is an error before Spark starts. It
+accepts the types that tables of Delta, Iceberg and Parquet all hold.
 """
 
 from __future__ import annotations
@@ -53,21 +53,22 @@ _PLAIN: dict[str, type[DataType]] = {
     "TIMESTAMP_NTZ": TimestampNTZType,
 }
 _DECIMAL = ("DEC", "DECIMAL", "NUMERIC")
-# A byte beyond its range is read as another number, by Spark 4.0.
+# Spark 4.0 reads a byte beyond its range as another number.
 _INSTEAD = {"TINYINT": "SMALLINT", "BYTE": "SMALLINT", "VARCHAR": "STRING", "CHAR": "STRING"}
 _TOKEN = re.compile(r"""\s*(`(?:[^`]|``)+`|'(?:[^'\\]|\\.|'')*'|[A-Za-z0-9_]+|[<>(),:]|\S)""")
 
 
 def read_schema(option: str, given: str) -> StructType:
-    """What `--option given` says: DDL or JSON, or the path of a file of either.
+    """Return the schema of `--option given`, where `given` is DDL or JSON, or the path of a file.
 
-    PipelineError, naming the option, for what is neither.
+    Raises PipelineError, which names the option, if `given` is neither.
     """
     return parse_schema(f"--{option}", text_of(option, given))
 
 
 def text_of(option: str, given: str) -> str:
-    """The text itself, or that of the file that it names."""
+    """Return `given` itself, or the text of the file that `given` names. Raises PipelineError if
+    the file cannot be read."""
     named = Path(given)
     is_text = re.search(r"[\s:]", given) or given[:1] in ("{", "[", '"')
     try:
@@ -80,9 +81,10 @@ def text_of(option: str, given: str) -> str:
 
 
 def parse_schema(where: str, text: str) -> StructType:
-    """DDL (`id BIGINT NOT NULL, tags ARRAY<STRING>`) or Spark's JSON as a schema.
+    """Return the schema of DDL (`id BIGINT NOT NULL, tags ARRAY<STRING>`) or of Spark's JSON.
 
-    `where` begins the sentence of the PipelineError.
+    Raises PipelineError, whose message begins with `where`, if the text is no schema that every
+    table holds.
     """
     try:
         if text.lstrip().startswith("{"):
@@ -100,9 +102,9 @@ def parse_schema(where: str, text: str) -> StructType:
 
 
 def told(kind: DataType) -> str:
-    """A type as people write it: `DECIMAL(10,2)`, `ARRAY<STRUCT<id: BIGINT>>`."""
+    """Return a type as users write it: `DECIMAL(10,2)`, `ARRAY<STRUCT<id: BIGINT>>`."""
     if isinstance(kind, StructType):
-        return f"STRUCT<{', '.join(f'{one.name}: {told(one.dataType)}' for one in kind)}>"
+        return f"STRUCT<{', '.join(f'{field.name}: {told(field.dataType)}' for field in kind)}>"
     if isinstance(kind, ArrayType):
         return f"ARRAY<{told(kind.elementType)}>"
     if isinstance(kind, MapType):
@@ -111,18 +113,18 @@ def told(kind: DataType) -> str:
 
 
 class _Wrong(Exception):
-    """What is wrong with the text, without its place."""
+    """An error in the text; the message does not name the option."""
 
 
 class _Ddl:
-    """A reader of one text: a token behind the other."""
+    """A parser of one DDL text, token by token."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = [found[1] for found in _TOKEN.finditer(text)]
+        self._tokens = [match[1] for match in _TOKEN.finditer(text)]
         self._at = 0
 
     def schema(self) -> StructType:
-        """All of the text."""
+        """Return the schema of the whole text. Raises _Wrong if the text is no DDL."""
         fields = list(self._fields(end=""))
         if not fields:
             raise _Wrong("it names no column")
@@ -199,7 +201,7 @@ class _Ddl:
         self._at += 1
 
     def _words(self, *words: str) -> bool:
-        there = tuple(one.upper() for one in self._tokens[self._at : self._at + len(words)])
+        there = tuple(token.upper() for token in self._tokens[self._at : self._at + len(words)])
         if there != words:
             return False
         self._at += len(words)
@@ -223,7 +225,7 @@ def _unknown(name: str, word: str) -> str:
 
 
 def _refuse_others(name: str, kind: DataType) -> None:
-    """_Wrong for a type that not every table holds."""
+    """Raise _Wrong for a type that not every table holds."""
     if isinstance(kind, StructType):
         if not kind.fields:
             raise _Wrong(f"column {name}: STRUCT without a field")
@@ -243,12 +245,13 @@ def _refuse_others(name: str, kind: DataType) -> None:
 
 
 def _refuse_twins(where: str, kind: DataType, path: str = "") -> None:
-    """Fields of one STRUCT that differ in case alone are one to every engine."""
+    """Raise PipelineError if two fields of a STRUCT differ in case alone, because engines take them
+    for the same field."""
     if isinstance(kind, StructType):
         seen: dict[str, str] = {}
         for field in kind:
             other = seen.setdefault(field.name.lower(), field.name)
-            if other != field.name or sum(one.name == other for one in kind) > 1:
+            if other != field.name or sum(twin.name == other for twin in kind) > 1:
                 raise PipelineError(
                     f"{where}: {path}{other} and {path}{field.name} are one column: engines ignore "
                     "case in names"

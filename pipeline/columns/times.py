@@ -1,7 +1,7 @@
-"""The bounds of dates and times in a table, and the checks of what lies outside of them.
+"""The bounds of dates and times in a table, and the checks for values outside the bounds.
 
-The years are 1 to 9999: deltalake, PyIceberg, pandas and Python's own datetime refuse a file with a
-date outside them. `pipeline.columns.json.time_texts` has the same bounds for JSON.
+The bounds are the years 1 and 9999: deltalake, PyIceberg, pandas and Python's own datetime reject a
+file with a date outside them. `pipeline.columns.json.time_texts` has the same bounds for JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BOUNDS: dict[type[DataType], tuple[str, str]] = {
 
 
 def beyond(kind: DataType, nullable: bool, name: str) -> Iterator[Check]:
-    """Return the checks of a date or a time that is outside of the bounds; `walks.Own`."""
+    """Return the checks for a date or a time outside the bounds, as `walks.Own` requires."""
     if isinstance(kind, DateType | TimestampType | TimestampNTZType):
         what = "date" if isinstance(kind, DateType) else "time"
         first, last = _bounds(kind)

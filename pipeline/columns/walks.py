@@ -1,7 +1,7 @@
-"""Ways into a value of Spark: what lies inside a STRUCT, an ARRAY or a MAP is looked at.
+"""Checks of all values inside a value of Spark: inside a STRUCT, an ARRAY or a MAP.
 
-Owns the names by which it is told: `s.x` inside an object, `tags[].x` in each element of a list,
-`m[].x` in each value of a map. Functions of columns alone; decides nothing itself.
+Owns the names of inner values: `s.x` in an object, `tags[].x` in each element of a list, `m[].x` in
+each value of a map. Functions of columns alone; the caller gives the checks of single values.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 Check = tuple[str, Callable[[Column], Column]]
-"""A sentence, and when it is true of a value."""
+"""A sentence, and the condition under which the sentence is true of a value."""
 Own = Callable[[DataType, bool, str], Iterator[Check]]
-"""The checks of one value itself: of its type, of whether it may be null, and of its name."""
+"""A function that gives the checks of a single value, for its type, whether it may be null, and its
+name."""
 
 
 def bound(value: Column, of: Callable[[Column], Column]) -> Column:
-    """Return `of(value)`, which names the value as often as it likes: it is evaluated once."""
+    """Return `of(value)`. Spark evaluates the value once, however often `of` names the value."""
     return F.transform(F.array(value), of)[0]
 
 
 def checks(fields: StructType, own: Own, path: str = "") -> Iterator[Check]:
-    """Return the checks of all that lies in an object with these fields, outer values first."""
+    """Return the checks of all values in an object with these fields, outer values first."""
     for field in fields:
         for words, wrong in value_checks(
             field.dataType, own, f"{path}{field.name}", field.nullable
@@ -33,7 +34,7 @@ def checks(fields: StructType, own: Own, path: str = "") -> Iterator[Check]:
 
 
 def value_checks(kind: DataType, own: Own, name: str, nullable: bool = True) -> Iterator[Check]:
-    """Return the checks of one value that is called `name`, and of all that lies in it."""
+    """Return the checks of a value with the name `name`, and of all values inside."""
     yield from own(kind, nullable, name)
     if isinstance(kind, StructType):
         for words, wrong in checks(kind, own, f"{name}."):

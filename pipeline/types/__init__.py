@@ -1,1 +1,1 @@
-"""Types of columns, whatever is read into them and whichever table holds them."""
+"""The types of columns, independent of the records' format and of the table's."""

@@ -1,8 +1,8 @@
-"""The types that a column can grow to: which type holds the values of two, in which format.
+"""The types that a column can grow to: the type that holds the values of two types, by format.
 
 Pure functions of single types; knows no table. Sources: Iceberg's "Schema Evolution", whose type
 promotions are int → long, float → double and more digits of a decimal; the Delta protocol's "Type
-Widening". Plain Parquet has files of both types then, which readers do not bring together.
+Widening". A table of plain Parquet would have files of both types, which readers do not combine.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def both(kept: DataType, wanted: DataType) -> DataType | None:
 
 
 def can_grow(form: str, kept: DataType, wider: DataType) -> bool:
-    """Return whether tables of the format change a column of the one type to the other.
+    """Return whether tables of the format `form` can change a column of the type `kept` to `wider`.
 
-    `wider` holds each value of `kept`, as `both` says.
+    `wider` holds each value of `kept`, as `both` returns it.
     """
     if form == "delta":
         return True

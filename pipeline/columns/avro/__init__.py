@@ -1,1 +1,1 @@
-"""Values and keys of Avro: their schemas, the registry that has them, and how they are read."""
+"""Values and keys of Avro: their schemas, the registry of schemas, and the reader of the values."""

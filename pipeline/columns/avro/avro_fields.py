@@ -1,10 +1,10 @@
 """Values and keys of Avro: a column for each field of a record, or the reason why not.
 
-With a registry each record says by which schema it was written (Confluent's framing: a byte 0,
-then the schema's id in four bytes) and is read by that one, into the one reader's schema, by the
-rules of Avro. Spark's `from_avro` unpacks the bytes. It ignores bytes that are left over, and a
-value that cannot be read is a row of nulls to it: so a mark is put behind each value, as one more
-field, and must be found there.
+With a registry, each record names the schema of its writer (Confluent's framing: a byte 0, then the
+schema's id in four bytes). By Avro's rules, the record is read with that schema into the reader's
+schema. Spark's `from_avro` decodes the bytes. `from_avro` ignores surplus bytes, and returns a row
+of nulls for a value that it cannot read. So the job puts a mark behind each value, as one more
+field, and checks that `from_avro` returns the mark.
 """
 
 from __future__ import annotations
@@ -41,27 +41,28 @@ _SHOWN_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """What is known of the registry's schemas."""
+    """The registry, and the schemas that are known from it."""
 
     registry: Registry
     subject: str | None
-    """Whose latest version the reader's schema follows; None where that was given."""
+    """The subject whose latest version is the reader's schema; None if that schema was given."""
     writers: Mapping[int, str]
-    """The schema of each id that was seen."""
+    """The text of the schema by id, for the ids that were asked for."""
     unknown: tuple[int, ...] = ()
-    """Ids that the registry does not know."""
+    """The ids that the registry does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class Avro:
-    """Values of one schema, or of several that a registry knows."""
+    """Values of one schema, or of several schemas of a registry."""
 
     reader: AvroSchema
     fields: StructType
-    """The table's: all that the reader's has, and what earlier ones had."""
+    """The table's fields: all fields of the reader's schema, and those of earlier schemas."""
     framed: Framed | None = None
     name: str | None = None
-    """Of the one column that holds a key, which may be missing; None: a column for each field."""
+    """The name of the single column that holds a key, which may be missing; None: each field has a
+    column."""
     form: str = "delta"
     """The table's format, which says how the types of columns can grow."""
 
@@ -75,7 +76,7 @@ class Avro:
     ) -> Avro:
         """Return a format with the columns that the table has, whose types may have grown.
 
-        PipelineError if a type would change in another way.
+        Raises PipelineError if a type would change in another way.
         """
         fields = _fields_of(reader, name)
         fields = fields if kept is None else merged(kept, fields, form)
@@ -83,29 +84,31 @@ class Avro:
 
     @property
     def schema(self) -> StructType:
-        """Of the typed columns; all may be null."""
+        """The schema of the typed columns; all may be null."""
         names = {"key": "key"} if self.name else column_names(self.fields.names)
         return StructType(
-            [StructField(names[one.name], nullable(one.dataType)) for one in self.fields]
+            [StructField(names[field.name], nullable(field.dataType)) for field in self.fields]
         )
 
     @property
     def _target(self) -> AvroSchema:
-        """The schema into which values are read: the reader's with numbers as wide as the table's,
-        because an older schema may have had them wider, or have had int in place of float."""
+        """The schema into which values are read: the reader's schema with numbers as wide as the
+        table's, because an older schema may have had wider numbers, or int in place of float."""
         if self.name is None and isinstance(self.reader.kind, StructType):
             return self.reader.widened(self.fields)
-        (field,) = (one for one in self.fields if one.name == (self.name or "value"))
+        (field,) = (entry for entry in self.fields if entry.name == (self.name or "value"))
         return self.reader.widened(field.dataType)
 
     def kept(self) -> dict[str, str]:
-        """For `Columns.to_text`: the columns, and the ids that the next run begins with."""
+        """Return the part of `Columns.to_text` for this format: the columns, and the ids with which
+        the next run begins."""
         ids = [] if self.framed is None else sorted(self.framed.writers)
         return {"format": "avro", "fields": self.fields.json(), "ids": json.dumps(ids)}
 
     def read(self, records: DataFrame, what: str, into: str) -> DataFrame:
-        """Add the schema's id, and what was read with the mark behind it."""
-        # Not as it is: Spark would put a struct's making wherever a field of it is named.
+        """Add a STRUCT `into` with the schema's id, and the value with the mark behind the
+        value."""
+        # Without `bound`, Spark would make the STRUCT again wherever a field of it is named.
         return records.withColumn(into, bound(self._read(F.col(what)), lambda read: read))
 
     def _read(self, data: Column) -> Column:
@@ -124,12 +127,12 @@ class Avro:
                 StructField(_END, BinaryType()),
             ]
             datum = F.when(number.isNull(), F.lit(None).cast(StructType(read)))
-            for one, writer in self.framed.writers.items():
-                datum = datum.when(number == one, self._unpacked(body, writer))
+            for schema_id, writer in self.framed.writers.items():
+                datum = datum.when(number == schema_id, self._unpacked(body, writer))
         return F.struct(number.alias("id"), datum.alias("read"))
 
     def reason(self, data: Column, read: Column, what: str) -> Column:
-        """The first thing that is wrong, null where nothing is."""
+        """Return the first reason against a record, null if the record fits."""
         end = read["read"][_END]
         number = read["id"].cast("string")
         missing = f"there is no {what} (a tombstone)"
@@ -137,17 +140,21 @@ class Avro:
         by = F.lit("the schema")
         if self.framed is not None:
             begins = F.hex(F.substring(data, 1, _SHOWN_BYTES))
-            known = F.array(*(F.lit(one).cast("bigint") for one in self.framed.writers))
-            gone = F.array(*(F.lit(one) for one in self.framed.unknown)).cast("array<bigint>")
-            told = f"the {what} is not framed as a registry's client does it: it begins with "
+            asked_for = F.array(
+                *(F.lit(schema_id).cast("bigint") for schema_id in self.framed.writers)
+            )
+            gone = F.array(*(F.lit(schema_id) for schema_id in self.framed.unknown)).cast(
+                "array<bigint>"
+            )
+            unframed = f"the {what} is not framed as a registry's client does it: it begins with "
             why = (
-                why.when(read["id"].isNull(), F.concat(F.lit(told), begins))
+                why.when(read["id"].isNull(), F.concat(F.lit(unframed), begins))
                 .when(
                     F.array_contains(gone, read["id"]),
                     F.concat(F.lit("the registry knows no schema of id "), number),
                 )
                 .when(
-                    ~F.array_contains(known, read["id"]),
+                    ~F.array_contains(asked_for, read["id"]),
                     F.concat(F.lit("the registry was not asked for schema id "), number),
                 )
             )
@@ -168,69 +175,74 @@ class Avro:
         return why
 
     def unknown(self, read: Column, fits: Column) -> Column | None:
-        """The id of a schema that was not asked for yet."""
+        """Return the id of a schema that was not asked for yet, in an array; None without a
+        registry."""
         if self.framed is None:
             return None
-        seen = F.array(*(F.lit(one) for one in (*self.framed.writers, *self.framed.unknown)))
+        seen = F.array(
+            *(F.lit(schema_id) for schema_id in (*self.framed.writers, *self.framed.unknown))
+        )
         new = read["id"].isNotNull() & ~F.array_contains(seen.cast("array<bigint>"), read["id"])
         return F.when(new, F.array(read["id"].cast("string"))).otherwise(
             F.array().cast("array<string>")
         )
 
     def grown(self, checked: DataFrame, new: str) -> Avro:
-        """With the schemas of the ids in `checked` that were not seen before.
+        """Return this format with the schemas of the ids in `checked` that are new.
 
-        Where the reader's schema follows a subject it becomes the latest one, with the fields of
-        the older ones. PipelineError where a column's type would change and cannot grow.
+        If the reader's schema follows a subject, it becomes the subject's latest schema, with the
+        fields of the older schemas. Raises PipelineError if a column's type would change and cannot
+        grow, or if the registry does not answer.
         """
         if self.framed is None:
             return self
-        found = checked.where(F.size(new) > 0).select(F.col(new)[0].alias("id")).distinct()
-        ids = sorted(int(row.id) for row in found.limit(IDS_MAX).collect())
+        rows = checked.where(F.size(new) > 0).select(F.col(new)[0].alias("id")).distinct()
+        ids = sorted(int(row.id) for row in rows.limit(IDS_MAX).collect())
         return self.with_ids(ids) if ids else self
 
     def with_ids(self, ids: list[int]) -> Avro:
-        """With the schemas of these ids, which are asked for."""
+        """Return this format with the schemas of these ids, which this method asks the registry
+        for. Raises PipelineError as `grown` does."""
         assert self.framed is not None, "there is a registry"
         writers, gone = dict(self.framed.writers), list(self.framed.unknown)
-        for one in ids:
-            text = self.framed.registry.by_id(one)
+        for schema_id in ids:
+            text = self.framed.registry.by_id(schema_id)
             if text is None:
-                gone.append(one)
+                gone.append(schema_id)
             else:
-                writers[one] = AvroSchema(f"schema id {one} of the registry", text).text
+                writers[schema_id] = AvroSchema(f"schema id {schema_id} of the registry", text).text
         reader = self.reader
         if self.framed.subject is not None and len(writers) > len(self.framed.writers):
             number, text = self.framed.registry.latest(self.framed.subject)
             reader = AvroSchema(f"schema id {number} of the registry", text)
-            for one, writer in writers.items():
-                reader = reader.with_fields_of(AvroSchema(f"schema id {one}", writer))
+            for schema_id, writer in writers.items():
+                reader = reader.with_fields_of(AvroSchema(f"schema id {schema_id}", writer))
         framed = replace(self.framed, writers=writers, unknown=tuple(gone))
         return Avro.of(reader, self.fields, framed, self.name, self.form)
 
     def columns(self, read: Column) -> list[Column]:
-        """A column for each field, of the table's type."""
+        """Return a column of the table's type for each field."""
         datum, there = read["read"][_DATUM], _fields_of(self._target, self.name)
         whole = self.name is not None or not isinstance(self.reader.kind, StructType)
-        found = []
+        typed = []
         for field, column in zip(self.fields, self.schema, strict=True):
             if field.name not in there.names:
                 value = F.lit(None).cast(column.dataType)
             else:
                 value = datum if whole else datum[field.name]
                 value = _brought(value, there[field.name].dataType, column.dataType)
-            found.append(value.alias(column.name))
-        return found
+            typed.append(value.alias(column.name))
+        return typed
 
     def _unpacked(self, body: Column, writer: str) -> Column:
         options = {"mode": "PERMISSIVE", "avroSchema": _marked(self._target.text)}
-        pairs = [F.lit(one) for pair in options.items() for one in pair]
+        pairs = [F.lit(text) for pair in options.items() for text in pair]
         marked = F.concat(body, F.lit(_MARK))
         return F.call_function("from_avro", marked, F.lit(_marked(writer)), F.create_map(*pairs))
 
 
 def _fields_of(reader: AvroSchema, name: str | None) -> StructType:
-    """The columns that a schema asks for."""
+    """Return the columns that a schema asks for."""
     if name is not None:
         return StructType([StructField(name, reader.kind)])
     if isinstance(reader.kind, StructType):
@@ -239,7 +251,8 @@ def _fields_of(reader: AvroSchema, name: str | None) -> StructType:
 
 
 def _marked(schema: str) -> str:
-    """A record of a value and the mark behind it: its bytes are those of both, nothing else."""
+    """Return the schema of a record of a value and the mark. The bytes of the record are those of
+    both, and no others."""
     mark = {"type": "fixed", "name": "OttlaMark", "size": len(_MARK)}
     fields = [{"name": _DATUM, "type": json.loads(schema)}, {"name": _END, "type": mark}]
     return json.dumps({"type": "record", "name": "OttlaMarked", "fields": fields})
@@ -250,22 +263,23 @@ def _into(framed: Framed | None) -> Column:
 
 
 def _brought(value: Column, kind: DataType, wanted: DataType) -> Column:
-    """A value in the table's type, which has all fields of its own and each as wide or wider."""
+    """Return a value as the table's type, which has all fields of the value's type, each as wide or
+    wider."""
     if isinstance(kind, StructType) and isinstance(wanted, StructType):
         if kind.names == wanted.names and nullable(kind) == wanted:
             return value
         there = {field.name: field.dataType for field in kind}
         fields = [
-            _brought(value[one.name], there[one.name], one.dataType).alias(one.name)
-            if one.name in there
-            else F.lit(None).cast(one.dataType).alias(one.name)
-            for one in wanted
+            _brought(value[field.name], there[field.name], field.dataType).alias(field.name)
+            if field.name in there
+            else F.lit(None).cast(field.dataType).alias(field.name)
+            for field in wanted
         ]
         return F.when(value.isNotNull(), F.struct(*fields))
     if isinstance(kind, ArrayType) and isinstance(wanted, ArrayType) and nullable(kind) != wanted:
         inner, outer = kind.elementType, wanted.elementType
-        return F.transform(value, lambda one: _brought(one, inner, outer))
+        return F.transform(value, lambda item: _brought(item, inner, outer))
     if isinstance(kind, MapType) and isinstance(wanted, MapType) and nullable(kind) != wanted:
         inner, outer = kind.valueType, wanted.valueType
-        return F.transform_values(value, lambda _, one: _brought(one, inner, outer))
+        return F.transform_values(value, lambda _, item: _brought(item, inner, outer))
     return value if nullable(kind) == wanted else value.cast(wanted)

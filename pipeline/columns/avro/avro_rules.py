@@ -1,8 +1,8 @@
-"""What Avro wants of a schema's names, fields, symbols, sizes and unions.
+"""Avro's rules for a schema's names, fields, symbols, sizes and unions.
 
-Each function looks at one piece of a schema and gives a sentence on the first thing that is wrong
-with it, None where nothing is. Pure. Source: the Avro specification, sections "Names", "Enums",
-"Fixed" and "Unions"; letters of all languages may stand in names, as Avro 1.12 of Java takes them.
+Each function checks one part of a schema, and returns a sentence on the first error there, None
+without an error. Pure. Source: the Avro specification, sections "Names", "Enums", "Fixed" and
+"Unions"; letters of all languages are allowed in names, as in Avro 1.12 of Java.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _ORDERS = ("ascending", "descending", "ignore")
 
 
 def of_named(node: Mapping[str, object], full: str) -> str | None:
-    """Of a record, an enum or a fixed: `full` is its name with the namespace."""
+    """Check a record, an enum or a fixed, except the fields; `full` is its name with the
+    namespace."""
     kind = node["type"]
     if full in PRIMITIVES:
         return f"the {kind} {full} has the name of a type of Avro's own"
@@ -34,38 +35,38 @@ def of_named(node: Mapping[str, object], full: str) -> str | None:
 
 
 def of_fields(fields: Sequence[Mapping[str, object]], record: str) -> str | None:
-    """Of a record's, which all have a name that is text."""
-    names = [str(one["name"]) for one in fields]
+    """Check the fields of a record, which all have a name that is text."""
+    names = [str(field["name"]) for field in fields]
     if twice := _twice(names):
         return f"the record {record} has two fields {twice}"
     if wrong := _of_names(names, f"a field of {record}:"):
         return wrong
-    for one, name in zip(fields, names, strict=True):
-        order = one.get("order", "ignore")
+    for field, name in zip(fields, names, strict=True):
+        order = field.get("order", "ignore")
         if not isinstance(order, str) or order.lower() not in _ORDERS:
             return f"the order of {record}.{name} is none of {', '.join(_ORDERS)}"
-        if wrong := _of_aliases(one, f"{record}.{name}"):
+        if wrong := _of_aliases(field, f"{record}.{name}"):
             return wrong
     return None
 
 
 def of_union(kinds: Sequence[object]) -> str | None:
-    """Of the types in a union: each kind once, of those with a name each name once."""
-    if any(isinstance(one, list) for one in kinds):
+    """Check the types in a union: each kind is there once, and each name of named types once."""
+    if any(isinstance(kind, list) for kind in kinds):
         return f"a union in a union: {_shown(kinds)}"
-    if twice := _twice(_kind(one) for one in kinds):
+    if twice := _twice(_kind(kind) for kind in kinds):
         return f"a union has {twice} twice: {_shown(kinds)}"
     return None
 
 
 def is_number(value: object) -> TypeGuard[int]:
-    """A whole number from 0; JSON's `true` is none."""
+    """Return whether a value is a whole number from 0; JSON's `true` is none."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _of_symbols(node: Mapping[str, object], full: str) -> str | None:
     symbols = node.get("symbols")
-    if not isinstance(symbols, list) or not all(isinstance(one, str) for one in symbols):
+    if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
         return f"the enum {full} has no symbols: a list of names"
     if twice := _twice(symbols):
         return f"the enum {full} has the symbol {twice} twice"
@@ -78,11 +79,11 @@ def _of_symbols(node: Mapping[str, object], full: str) -> str | None:
 
 def _of_aliases(node: Mapping[str, object], where: str) -> str | None:
     aliases = node.get("aliases", [])
-    if not isinstance(aliases, list) or not all(isinstance(one, str) for one in aliases):
+    if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
         return f"the aliases of {where} are no list of names"
     if node.get("type") not in NAMED:
         return None  # a field's may be any text
-    parts = [part for one in aliases for part in one.split(".")]
+    parts = [part for alias in aliases for part in alias.split(".")]
     return _of_names(parts, f"in an alias of {where}")
 
 
@@ -94,10 +95,10 @@ def _of_names(names: Iterable[str], where: str) -> str | None:
     return None
 
 
-def _kind(one: object) -> str:
-    if not isinstance(one, dict):
-        return str(one)
-    return str(one["name"] if one["type"] in NAMED else one["type"])
+def _kind(kind: object) -> str:
+    if not isinstance(kind, dict):
+        return str(kind)
+    return str(kind["name"] if kind["type"] in NAMED else kind["type"])
 
 
 def _twice(names: Iterable[str]) -> str | None:

@@ -1,8 +1,8 @@
-"""Schemas of Avro: checked, brought together, and as types of Spark.
+"""Schemas of Avro, which are checked, merged, and converted to types of Spark.
 
-Read here and not by Spark, so that a mistake is found before Spark starts. The types are those of
-Spark's `from_avro` (its `SchemaConverters`), which unpacks the bytes; the names and rules are the
-Avro specification's. Pure: nothing is fetched.
+This module reads a schema without Spark, so that a mistake is an error before Spark starts. The
+types are those of Spark's `from_avro` (its `SchemaConverters`), which decodes the bytes; the names
+and rules are the Avro specification's. Pure: fetches nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pipeline.columns.avro.avro_widening import widened
 from pipeline.errors import PipelineError
 
 Node = object
-"""A piece of a schema's JSON."""
+"""A part of a schema's JSON."""
 _PRIMITIVES: dict[str, type[DataType]] = {
     "boolean": BooleanType,
     "bytes": BinaryType,
@@ -56,17 +56,18 @@ _PRECISION_MAX = 38
 
 
 class AvroSchema:
-    """One schema, whole: each name that it uses is defined in it."""
+    """A complete schema, which defines each name that it uses."""
 
     def __init__(self, where: str, text: str) -> None:
-        """PipelineError, which `where` begins, for what is no schema or has no table's type."""
+        """Read a schema. Raise PipelineError, which begins with `where`, if the text is no schema
+        or has a type that no table has."""
         self._where = where
         try:
-            found: Node = json.loads(text)
+            node: Node = json.loads(text)
         except ValueError as error:
             raise self._wrong("it is no JSON") from error
         self._defined: dict[str, dict[str, Node]] = {}
-        self._root = self._resolved(found, "")
+        self._root = self._resolved(node, "")
         self.kind = self._type(self._root, ())
 
     @property
@@ -75,9 +76,10 @@ class AvroSchema:
         return json.dumps(self._written(self._root, set()), separators=(",", ":"))
 
     def with_fields_of(self, other: AvroSchema) -> AvroSchema:
-        """With the fields of the other's record that this one's lacks, null where a value has none.
+        """Return the schema with the fields of the other's record that this one lacks.
 
-        So what an older schema wrote is read too, after its field was taken away.
+        Their default is null. So fields that an older schema wrote are read too, after the fields
+        were removed.
         """
         mine, theirs = self._fields(), other._fields()
         if mine is None or theirs is None:
@@ -90,7 +92,7 @@ class AvroSchema:
         for field in missing:
             kind = other._written(field["type"], seen)
             union = kind if isinstance(kind, list) else [kind]
-            kinds = ["null", *(one for one in union if one != "null")]
+            kinds = ["null", *(branch for branch in union if branch != "null")]
             root["fields"].append({"name": field["name"], "type": kinds, "default": None})
         return AvroSchema(self._where, json.dumps(root))
 
@@ -110,11 +112,12 @@ class AvroSchema:
         return {field["name"]: field for field in fields}
 
     def _resolved(self, node: Node, space: str) -> Node:
-        """The same with full names everywhere; what is named is remembered."""
+        """Return the same part with full names everywhere, and add its named types to
+        `_defined`."""
         if isinstance(node, str):
             return self._name(node, space)
         if isinstance(node, list):
-            kinds = [self._resolved(one, space) for one in node]
+            kinds = [self._resolved(branch, space) for branch in node]
             self._check(avro_rules.of_union(kinds))
             return kinds
         if not isinstance(node, dict) or "type" not in node:
@@ -127,16 +130,16 @@ class AvroSchema:
         if kind in _HOLDERS:
             inside = _HOLDERS[kind]
             return {**node, inside: self._resolved(node.get(inside), space)}
-        # Of a primitive's attributes the logical type counts.
+        # A primitive keeps its attributes, because the logical type is one of them.
         return node if kind in _PRIMITIVES else self._resolved(kind, space)
 
     def _name(self, name: str, space: str) -> str:
         if name in _PRIMITIVES or name == "null":
             return name
         full = name if "." in name or not space else f"{space}.{name}"
-        for one in (full, name):
-            if one in self._defined:
-                return one
+        for candidate in (full, name):
+            if candidate in self._defined:
+                return candidate
         raise self._wrong(f"the type {name} is not defined in it")
 
     def _named(self, node: Mapping[str, Node], space: str) -> Node:
@@ -148,21 +151,23 @@ class AvroSchema:
         if full in self._defined:
             raise self._wrong(f"it defines {full} twice")
         inner = full.rpartition(".")[0]
-        found = {key: one for key, one in node.items() if key not in ("namespace", "aliases")}
-        found["name"] = full
-        # An error of a protocol is a record to whoever reads its values.
-        found["type"] = "record" if node["type"] == "error" else node["type"]
+        definition = {
+            key: value for key, value in node.items() if key not in ("namespace", "aliases")
+        }
+        definition["name"] = full
+        # To readers of values, an error of a protocol is a record.
+        definition["type"] = "record" if node["type"] == "error" else node["type"]
         if aliases := node.get("aliases"):
-            found["aliases"] = aliases
-        self._defined[full] = found
-        if found["type"] == "record":
+            definition["aliases"] = aliases
+        self._defined[full] = definition
+        if definition["type"] == "record":
             fields = node.get("fields")
             if not isinstance(fields, list):
                 raise self._wrong(f"the record {full} has no fields")
-            resolved = [self._field(one, inner, full) for one in fields]
+            resolved = [self._field(field, inner, full) for field in fields]
             self._check(avro_rules.of_fields(resolved, full))
-            found["fields"] = resolved
-        return found
+            definition["fields"] = resolved
+        return definition
 
     def _field(self, field: Node, space: str, record: str) -> dict[str, Node]:
         if not isinstance(field, dict) or not isinstance(field.get("name"), str):
@@ -170,29 +175,30 @@ class AvroSchema:
         return {**field, "type": self._resolved(field.get("type"), space)}
 
     def _written(self, node: Node, seen: set[str]) -> Node:
-        """The JSON again: a name is defined where it comes first."""
+        """Return the JSON of a part. A named type is defined at its first place, and `seen` has the
+        names that are defined already."""
         if isinstance(node, str):
             return self._written(self._defined[node], seen) if node in self._defined else node
         if isinstance(node, list):
-            return [self._written(one, seen) for one in node]
+            return [self._written(branch, seen) for branch in node]
         assert isinstance(node, dict)
         if node["type"] in avro_rules.NAMED:
             if node["name"] in seen:
                 return node["name"]
             seen.add(node["name"])
-        found = dict(node)
+        written = dict(node)
         for key in _HOLDERS.values():
-            if key in found:
-                found[key] = self._written(found[key], seen)
+            if key in written:
+                written[key] = self._written(written[key], seen)
         if node["type"] == "record":
-            found["fields"] = [
-                {**one, "type": self._written(one["type"], seen)} for one in node["fields"]
+            written["fields"] = [
+                {**field, "type": self._written(field["type"], seen)} for field in node["fields"]
             ]
-        return found
+        return written
 
     def _type(self, node: Node, inside: tuple[str, ...]) -> DataType:
         if isinstance(node, list):
-            return self._union([one for one in node if one != "null"], inside)
+            return self._union([branch for branch in node if branch != "null"], inside)
         if isinstance(node, str):
             if node in self._defined:
                 return self._type(self._defined[node], inside)
@@ -210,7 +216,7 @@ class AvroSchema:
         return self._plain(node)
 
     def _plain(self, node: Mapping[str, Node]) -> DataType:
-        """A type that holds no other."""
+        """Return the type for a part that contains no other part."""
         kind, logical = str(node["type"]), node.get("logicalType")
         if kind == "enum":
             return StringType()
@@ -226,22 +232,26 @@ class AvroSchema:
         if not fields:
             raise self._wrong(f"the record {name} has no fields")
         return StructType(
-            [StructField(one["name"], self._type(one["type"], (*inside, name))) for one in fields]
+            [
+                StructField(field["name"], self._type(field["type"], (*inside, name)))
+                for field in fields
+            ]
         )
 
     def _union(self, kinds: list[Node], inside: tuple[str, ...]) -> DataType:
-        """As Spark has it: int and long are one, others a STRUCT with a field for each."""
+        """Return the type that Spark has for a union: a type alone is itself, int and long are
+        BIGINT, float and double are DOUBLE, and other types a STRUCT with a field for each."""
         if not kinds:
             raise self._wrong("a union of null alone has no column")
-        found = [self._type(one, inside) for one in kinds]
-        if len(found) == 1:
-            return found[0]
-        names = {one if isinstance(one, str) else None for one in kinds}
+        types = [self._type(kind, inside) for kind in kinds]
+        if len(types) == 1:
+            return types[0]
+        names = {kind if isinstance(kind, str) else None for kind in kinds}
         if names == {"int", "long"}:
             return LongType()
         if names == {"float", "double"}:
             return DoubleType()
-        return StructType([StructField(f"member{n}", one) for n, one in enumerate(found)])
+        return StructType([StructField(f"member{n}", member) for n, member in enumerate(types)])
 
     def _decimal(self, node: Mapping[str, Node]) -> DataType:
         precision, scale = node.get("precision"), node.get("scale", 0)

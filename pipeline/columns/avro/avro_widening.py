@@ -1,9 +1,9 @@
-"""A reader's schema of Avro with numbers as wide as a table has them.
+"""A reader's schema of Avro with numbers as wide as those of a table.
 
-Avro reads an int as a long or a double exactly, but as a float by rounding; and it refuses to read
-a long as an int. So where the column is wider than the reader's type, because an older or another
-schema asked for that, values are best read at the width of the column. Pure: pieces of a schema in
-and out, with full names, as `avro_schema` resolves them.
+Avro reads an int as a long or a double exactly, but as a float with rounding. Avro cannot read a
+long as an int. A column may be wider than the reader's type, because an older or another schema
+required that; then values are read at the width of the column. Pure: takes and returns parts of a
+schema with full names, as `avro_schema` resolves them.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ def widened(root: object, defined: Mapping[str, Mapping[str, object]], kind: Dat
     """
     uses = _Uses(defined)
     uses.look(root, kind, ())
-    chosen = {place: next(iter(types)) for place, types in uses.found.items() if len(types) == 1}
+    chosen = {place: next(iter(types)) for place, types in uses.types.items() if len(types) == 1}
     return _replaced(root, (), lambda place, name: chosen.get(place, name))
 
 
 @dataclass(slots=True)
 class _Uses:
-    """A walk over a schema and a type: which type of Avro each number wants to have."""
+    """A walk over a schema and a type, which collects the types of Avro that each number is to
+    have."""
 
     defined: Mapping[str, Mapping[str, object]]
-    found: dict[Place, set[str]] = field(default_factory=dict)
+    types: dict[Place, set[str]] = field(default_factory=dict)
 
     def look(self, node: object, kind: DataType, place: Place) -> None:
-        """Look at a piece of the schema that stands for values of the type `kind`."""
+        """Add the numbers in a part of the schema, which stands for values of the type `kind`."""
         if isinstance(node, str) and node in self.defined:
             node = self.defined[node]
         if isinstance(node, list):
@@ -60,7 +61,7 @@ class _Uses:
             self.look(node["values"], kind.valueType, (*place, "values"))
         elif isinstance(name, str):
             wider = _WIDER.get((name, type(kind)), name)
-            self.found.setdefault(place, set()).add(wider)
+            self.types.setdefault(place, set()).add(wider)
 
     def _record(self, node: Mapping[str, object], kind: StructType) -> None:
         fields, name = node["fields"], str(node["name"])
@@ -70,7 +71,7 @@ class _Uses:
             self.look(entry["type"], kinds[entry["name"]], (name, entry["name"]))
 
     def _union(self, node: list[object], kind: DataType, place: Place) -> None:
-        """Spark has a union of several types as a STRUCT with a field for each."""
+        """Add the numbers in a union, which is in Spark a STRUCT with a field for each type."""
         branches = [(n, branch) for n, branch in enumerate(node) if branch != "null"]
         if len(branches) == 1:
             ((n, branch),) = branches
@@ -106,7 +107,7 @@ def _replaced(node: object, place: Place, name_of: Callable[[Place, str], str]) 
 def _replaced_union(
     node: list[object], place: Place, name_of: Callable[[Place, str], str]
 ) -> object:
-    """Return a union in which each type is still there once, else the same."""
+    """Return the union with the new numbers, or the union itself if a type would be there twice."""
     changed = [_replaced(branch, (*place, str(n)), name_of) for n, branch in enumerate(node)]
     return node if of_union(changed) else changed
 

@@ -1,7 +1,7 @@
-"""A schema registry, asked over HTTP: which schema has an id, and which is a subject's latest.
+"""A client of a schema registry over HTTP, for the schema of an id and the latest of a subject.
 
 The REST interface is Confluent's (`/schemas/ids/ID`, `/subjects/SUBJECT/versions/latest`), which
-Karapace, Apicurio and Redpanda speak too. Owns the connection's time-out; keeps no schema.
+Karapace, Apicurio and Redpanda implement too. Owns the connection's time-out; keeps no schema.
 """
 
 from __future__ import annotations
@@ -34,41 +34,46 @@ class Registry:
     timeout_s: float = TIMEOUT_S
 
     def check(self) -> None:
-        """PipelineError for an address that cannot be one."""
+        """Raise PipelineError if the address is no URL of HTTP with a host."""
         parts = urllib.parse.urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise PipelineError(f"--registry {self.place}: http://HOST:PORT is wanted")
 
     @property
     def place(self) -> str:
-        """The address without user and password, for what is said."""
+        """The address without user and password, for messages."""
         parts = urllib.parse.urlsplit(self.url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     def by_id(self, number: int) -> str | None:
-        """The Avro schema of an id, None where the registry has none. PipelineError else."""
-        found = self._get(f"/schemas/ids/{number}")
-        return None if found is None else self._avro(found, f"schema id {number}")
+        """Return the Avro schema of an id, None if the registry does not have the id.
+
+        Raises Unreachable if the registry does not answer or reports its own failure, PipelineError
+        for other failures.
+        """
+        entry = self._get(f"/schemas/ids/{number}")
+        return None if entry is None else self._avro(entry, f"schema id {number}")
 
     def latest(self, subject: str) -> tuple[int, str]:
-        """Id and schema of a subject's latest version. PipelineError where there is none."""
+        """Return the id and the schema of a subject's latest version. Raises PipelineError if there
+        is none, or as `by_id`."""
         quoted = urllib.parse.quote(subject, safe="")
-        found = self._get(f"/subjects/{quoted}/versions/latest")
-        if found is None:
+        entry = self._get(f"/subjects/{quoted}/versions/latest")
+        if entry is None:
             raise PipelineError(
                 f"--registry {self.place} has no subject {subject}: name another with --subject, "
                 "or give the readers' schema with --schema"
             )
-        number = found.get("id")
+        number = entry.get("id")
         if not isinstance(number, int):
             raise self._no_registry()
-        return number, self._avro(found, f"subject {subject}")
+        return number, self._avro(entry, f"subject {subject}")
 
-    def _avro(self, found: dict[str, object], what: str) -> str:
-        kind, text = found.get("schemaType", "AVRO"), found.get("schema")
+    def _avro(self, entry: dict[str, object], what: str) -> str:
+        kind, text = entry.get("schemaType", "AVRO"), entry.get("schema")
         if kind != "AVRO":
             raise PipelineError(f"--registry {self.place}: {what} is {kind}, not AVRO")
-        if found.get("references"):
+        if entry.get("references"):
             raise PipelineError(
                 f"--registry {self.place}: {what} refers to other subjects, which is not read: "
                 "register a schema that holds all its types"
@@ -78,11 +83,12 @@ class Registry:
         return text
 
     def _get(self, path: str) -> dict[str, object] | None:
-        """The answer to a GET; None where there is no such thing."""
+        """Return the JSON object that a GET returns, None for status 404. Raises PipelineError as
+        `by_id`."""
         request = urllib.request.Request(self._address(path), headers=self._headers())  # noqa: S310 - checked
         try:
             with urllib.request.urlopen(request, timeout=self.timeout_s) as answer:  # noqa: S310 - checked
-                found = json.loads(answer.read(_BYTES_MAX))
+                entry = json.loads(answer.read(_BYTES_MAX))
         except urllib.error.HTTPError as error:
             with error:
                 if error.code == _NOT_FOUND:
@@ -94,15 +100,15 @@ class Registry:
             ) from error
         except (OSError, http.client.HTTPException) as error:
             why = getattr(error, "reason", error)
-            told = getattr(why, "strerror", None) or str(why) or "time-out"
-            # A certificate that is refused is refused the next time, too.
+            reason = getattr(why, "strerror", None) or str(why) or "time-out"
+            # A retry does not help: a rejected certificate would be rejected again.
             kind = PipelineError if isinstance(why, ssl.SSLError) else Unreachable
-            raise kind(f"--registry {self.place} does not answer: {told}") from error
+            raise kind(f"--registry {self.place} does not answer: {reason}") from error
         except ValueError as error:
             raise self._no_registry() from error
-        if not isinstance(found, dict):
+        if not isinstance(entry, dict):
             raise self._no_registry()
-        return found
+        return entry
 
     def _address(self, path: str) -> str:
         return self.place.rstrip("/") + path
@@ -111,7 +117,9 @@ class Registry:
         parts = urllib.parse.urlsplit(self.url)
         if not parts.username:
             return {"Accept": _ACCEPT}
-        pair = ":".join(urllib.parse.unquote(one or "") for one in (parts.username, parts.password))
+        pair = ":".join(
+            urllib.parse.unquote(part or "") for part in (parts.username, parts.password)
+        )
         token = base64.b64encode(pair.encode()).decode()
         return {"Accept": _ACCEPT, "Authorization": f"Basic {token}"}
 

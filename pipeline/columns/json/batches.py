@@ -1,6 +1,6 @@
-"""Batches of records as Spark's `mapInArrow` gives them to an executor: read, or looked at.
+"""The functions that Spark's `mapInArrow` runs on executors: one reads records, one samples them.
 
-Owns the columns that come of them, as types of Spark and of Arrow.
+Owns the columns of their results, as types of Spark and of Arrow.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from pipeline.columns.json.sightings import Sighting, field_count
 from pipeline.columns.records import nullable
 
 SEEN = "records BIGINT, objects BIGINT, wide BIGINT, seen STRING"
-"""A row for each task of `SeeFields`."""
+"""The schema of the row that each task of `SeeFields` returns."""
 BYTES_MAX = 64 * 1024 * 1024
-"""Of values that a task of `SeeFields` looks at where a schema is to be found in a sample."""
+"""The bytes of values that a task of `SeeFields` reads of a sample in which a schema is to be
+found."""
 _NAME_BYTES = 4
 _ARROW: dict[type[DataType], pyarrow.DataType] = {
     BinaryType: pyarrow.binary(),
@@ -56,17 +57,18 @@ _ARROW: dict[type[DataType], pyarrow.DataType] = {
 
 @dataclass(frozen=True, slots=True)
 class ReadRecords:
-    """Adds to each record what became of its key or its value: `read_type` of the fields."""
+    """The function that adds to each record its read key or value, a column of
+    `read_type(fields)`."""
 
     fields: StructType
     new_fields: str
     what: str
-    """The column that is read, `key` or `value`."""
+    """The column to read, `key` or `value`."""
     into: str
-    """The column that is added."""
+    """The name of the added column."""
 
     def __call__(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        """Batches in and out."""
+        """Yield each batch with the added column."""
         reader = RecordReader(self.fields, self.new_fields, self.what)
         kind = arrow_type(read_type(self.fields))
         for batch in batches:
@@ -77,17 +79,18 @@ class ReadRecords:
 
 @dataclass(frozen=True, slots=True)
 class SeeFields:
-    """Looks at the JSON of the column `value`; a row of `SEEN` comes of each task.
+    """The function that samples the JSON of the column `value`, with a row of `SEEN` for each task.
 
-    A record with more than `fields_max` fields is counted as wide, and not looked at.
+    A record with more than `fields_max` fields counts as wide, and its fields are not sampled.
     """
 
     fields_max: int
     bytes_max: int | None
-    """Looks no further behind so many bytes of values; None: at all of them."""
+    """The bytes of values after which a task stops, at the end of a batch; None: a task reads all
+    values."""
 
     def __call__(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        """Batches in, one row out."""
+        """Yield one row for all batches."""
         parser, sighting = JsonParser(), Sighting()
         records = objects = wide = size = 0
         for batch in batches:

@@ -1,9 +1,9 @@
-"""What JSON becomes in a column, by the column's type: a value, or the reason why it does not fit.
+"""Converters from JSON to the types of columns: a value, or the reason why it does not fit.
 
-A converter takes a value that `parsing` gave, never None, and returns what pyarrow takes for the
-column: of a DATE the days, of a TIMESTAMP the microseconds since 1970, of a STRUCT a
-tuple, of a MAP a list of pairs. No value becomes another one: a number that a type cannot hold does
-not fit it. The nearest DOUBLE or FLOAT is taken for a number with a fraction or an exponent alone.
+A converter takes a value that `parsing` gave, never None, and returns the value that pyarrow
+requires: for a DATE the days, for a TIMESTAMP the microseconds since 1970, for a STRUCT a tuple,
+for a MAP a list of pairs. A converter never changes a value: a number that a type cannot hold does
+not fit. Only a number with a fraction or an exponent becomes the nearest DOUBLE or FLOAT.
 docs/pipeline.md has these rules as a table.
 """
 
@@ -46,7 +46,7 @@ from pipeline.columns.json.time_texts import (
 from pipeline.columns.schema_text import told
 
 Convert = Callable[[object], object]
-"""From a JSON value to a column's. Misfit where it does not fit."""
+"""A converter from a JSON value to a column's value. Raises Misfit if the value does not fit."""
 ConvertEach = Callable[[object], list[object]]
 ADD, IGNORE, MISFIT = "add", "ignore", "misfit"
 _BITS: dict[type[DataType], int] = {ShortType: 16, IntegerType: 32, LongType: 64}
@@ -56,23 +56,24 @@ _NUMBER = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?")
 
 
 class Misfit(Exception):
-    """The record does not fit; the message is the reason."""
+    """The error for a record that does not fit; the message is the reason."""
 
 
 class WantsText(Exception):
-    """A STRING is to have the text of an object or an array, which was not kept."""
+    """The error for an object or an array in a STRING column if its text was not kept."""
 
 
 class Converters:
-    """Makes the converters of a schema, and remembers what fields a record has beyond it."""
+    """A maker of the converters for a schema, which collects a record's fields beyond the
+    schema."""
 
     def __init__(self, new_fields: str) -> None:
         self._new_fields = new_fields
         self.new: list[str] = []
-        """The fields of a record that have a value and no column, in the order they are met."""
+        """The fields of a record that have a value and no column, in the order of the record."""
 
     def of_object(self, fields: StructType, path: str = "") -> Convert:
-        """Return the converter of an object with these fields, whose names follow `path`."""
+        """Return the converter for an object with these fields, whose names follow `path`."""
         plan = [
             (field.name, self._of(field.dataType, path + field.name), field.nullable)
             for field in fields
@@ -83,18 +84,18 @@ class Converters:
         def convert(value: object) -> object:
             assert isinstance(value, dict)
             row: list[object] = []
-            known, missing = 0, None
+            matched, missing = 0, None
             for name, of_value, nullable in plan:
                 item = value.get(name)
                 if item is not None:
-                    known += 1
+                    matched += 1
                     row.append(of_value(item))
                     continue
-                known += name in value
+                matched += name in value
                 row.append(None)
                 if not nullable and missing is None:
                     missing = name
-            if known != len(value):
+            if matched != len(value):
                 others = [name for name in value if name not in names]
                 self._check_others(value, others, lower_names, path)
             if missing is not None:
@@ -106,7 +107,8 @@ class Converters:
     def _check_others(
         self, value: dict[str, object], others: list[str], lower_names: frozenset[str], path: str
     ) -> None:
-        """Remember the fields without a column. Misfit where that is a column in another case."""
+        """Add the fields without a column to `new`. Raises Misfit if a column's name differs from a
+        field's in case alone, or if new fields are misfits."""
         for name in others:
             if name.lower() in lower_names:
                 raise Misfit(f"field {path}{name} differs from a column in case alone")
@@ -116,7 +118,7 @@ class Converters:
             self.new += [f"{path}{name}" for name in others if has_type(value[name])]
 
     def _of(self, kind: DataType, name: str) -> Convert:
-        """Return the converter of a value that is called `name`."""
+        """Return the converter for a value with the name `name`."""
         if isinstance(kind, StructType):
             return _checked(dict, kind, name, self.of_object(kind, f"{name}."))
         if isinstance(kind, ArrayType):
@@ -142,7 +144,7 @@ class Converters:
 
 
 def has_type(value: object) -> bool:
-    """Return whether a value shows a type: not null, `[]`, `{}`, nor what holds these alone."""
+    """Return whether a value shows a type: not null, `[]`, `{}`, or a value of these alone."""
     if isinstance(value, dict):
         return any(map(has_type, value.values()))
     if isinstance(value, list):
@@ -159,10 +161,10 @@ def is_exact(whole: str) -> bool:
 
 
 def nearest_float(number: str) -> float:
-    """Return the FLOAT next to a number, infinite where that is beyond its range."""
+    """Return the FLOAT nearest to a number, infinite if the number is beyond the range of FLOAT."""
     nearest = float(number)
     if math.isfinite(nearest) and len(number) > _FLOAT_DIGITS:
-        # Rounded twice, a number could become another one: so the first time to an odd DOUBLE.
+        # Two roundings could give another FLOAT than a single one, so round to an odd DOUBLE first.
         exact, rounded = Decimal(number), Decimal(nearest)
         if exact != rounded and not struct.unpack("<q", struct.pack("<d", nearest))[0] & 1:
             nearest = math.nextafter(nearest, math.inf if exact > rounded else -math.inf)
@@ -229,7 +231,7 @@ def _decimal(kind: DecimalType, name: str) -> Convert:
 
 
 def decimal_of(number: str, precision: int, scale: int) -> Decimal | None:
-    """Return a number with `scale` digits behind the point, None where that is not the same."""
+    """Return a number with `scale` digits after the point, None if that would change the number."""
     form = _NUMBER.fullmatch(number)
     assert form is not None, "it was parsed"
     sign, whole, fraction, exponent = form.groups()
@@ -312,7 +314,8 @@ def _binary(name: str) -> Convert:
 
 
 def _time_text(kind: str, parse: Callable[[str], int | None]) -> Callable[[str], Convert]:
-    """Return what makes the converter of a column from its name: `parse` is for a text."""
+    """Return the function that makes a converter for texts from a column's name. `parse` reads a
+    text."""
 
     def of_column(name: str) -> Convert:
         def convert(value: object) -> int:
@@ -336,7 +339,7 @@ def _timestamp(name: str) -> Convert:
         if type(value) is not Whole:
             return of_text(value)
         try:
-            # The first digits of a number that is longer are beyond the bounds, too.
+            # If a number is longer, its first digits are beyond the bounds, too.
             return us_of_seconds(int(value[: _LONG_DIGITS + 2]))
         except NotThisTime as error:
             raise Misfit(f"field {name} {error}") from error
@@ -345,7 +348,7 @@ def _timestamp(name: str) -> Convert:
 
 
 def _type_of(value: object) -> str:
-    """Return the type of a JSON value in words."""
+    """Return the type of a JSON value, as a reason names the type."""
     if isinstance(value, bool):
         return "BOOLEAN"
     if isinstance(value, dict):
@@ -377,4 +380,4 @@ _SCALARS: dict[type[DataType], Callable[[str], Convert]] = {
     TimestampNTZType: _time_text("TIMESTAMP_NTZ", local_us_of),
     TimestampType: _timestamp,
 }
-"""What makes the converter of a column from its name."""
+"""The functions that make a converter from a column's name, for each type of a column."""

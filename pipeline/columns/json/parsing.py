@@ -1,9 +1,9 @@
-"""JSON texts as Python values in which each number keeps the text that it was written as.
+"""The parser of JSON texts, whose values keep each number as the text of that number.
 
-The grammar is that of RFC 8259 and nothing more: no NaN, no comments, no byte order mark, nothing
-behind the value. Three things that it allows are refused as well: a name that an object has twice,
-half a surrogate pair, and nesting beyond `DEPTH_MAX`. Owns these rules and the sentences about
-them; knows no column.
+The grammar is that of RFC 8259 alone: no NaN, no comments, no byte order mark, nothing behind the
+value. The parser also rejects three things that RFC 8259 allows: a repeated name in an object, half
+a surrogate pair, and nesting beyond `DEPTH_MAX`. Owns these rules and the sentences about them;
+knows no column.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from json import JSONDecoder, dumps
 
 _FRAME_BYTES = 5
 DEPTH_MAX = 200
-"""Objects and arrays inside each other, in one record."""
+"""The most objects and arrays inside each other, in one record."""
 SHOWN_MAX = 60
-"""Characters of a value in a reason."""
+"""The most characters of a value in a reason."""
 _SPACE = " \t\n\r"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NESTING = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 class Number(str):
-    """A number as it was written."""
+    """A number with its text as in the record."""
 
     __slots__ = ()
 
@@ -40,17 +40,17 @@ class Fraction(Number):
 
 
 class Written(str):
-    """An object or an array as it was written; `written_texts` makes them."""
+    """An object or an array as text, exactly as in the record; made by `written_texts`."""
 
     __slots__ = ()
 
 
 class NotJson(Exception):
-    """The text is no JSON."""
+    """The error for a text that is no JSON."""
 
 
 class Refused(Exception):
-    """The text is JSON of which no row is made; the message follows `the value `."""
+    """The error for JSON that the parser rejects; the message follows `the value `."""
 
 
 def unframed(data: bytes) -> bytes:
@@ -62,7 +62,7 @@ def unframed(data: bytes) -> bytes:
 
 
 class JsonParser:
-    """A parser of many texts."""
+    """A parser that may read many texts."""
 
     def __init__(self) -> None:
         self._decode = JSONDecoder(
@@ -75,7 +75,7 @@ class JsonParser:
     def parse(self, text: str) -> object:
         """Return the value of a JSON text: dict, list, str, Number, bool or None.
 
-        NotJson and Refused.
+        Raises NotJson, or Refused for JSON that breaks a rule of this module.
         """
         if text.count("{") + text.count("[") > DEPTH_MAX and _depth(text) > DEPTH_MAX:
             raise Refused(f"has more than {DEPTH_MAX} objects or arrays inside each other")
@@ -93,7 +93,7 @@ class JsonParser:
 
 
 def as_json(value: object) -> str:
-    """Return a value that a parser gave as JSON: without blanks, numbers as they were written."""
+    """Return the JSON of a parsed value: without blanks, numbers as in the record."""
     if isinstance(value, dict):
         members = (f"{as_json(name)}:{as_json(inner)}" for name, inner in value.items())
         return "{" + ",".join(members) + "}"
@@ -105,7 +105,8 @@ def as_json(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Return the begin of a value for a reason: a text without its quotes, all else as JSON."""
+    """Return the beginning of a value for a reason: a text without its quotes, other values as
+    JSON."""
     return str(value if isinstance(value, str) else as_json(value))[:SHOWN_MAX]
 
 
@@ -125,7 +126,7 @@ def _refuse_constant(name: str) -> object:
 
 
 def _depth(text: str) -> int:
-    """Return how many brackets are open at most."""
+    """Return the largest number of brackets that are open at the same time."""
     depth = deepest = 0
     for token in _NESTING.findall(text):
         if token in "[{":
@@ -137,7 +138,7 @@ def _depth(text: str) -> int:
 
 
 def _check_surrogates(value: object) -> None:
-    """Refused where a text or a name has half of a pair: no text of UTF-8 holds that."""
+    """Raise Refused if a text or a name has half a surrogate pair, which no text in UTF-8 holds."""
     left = [value]
     while left:
         item = left.pop()

@@ -1,4 +1,5 @@
-"""One record of JSON becomes the values of a row, or a sentence that says why not."""
+"""The reader that makes a row's values of a JSON record, or a sentence that says why it does not
+fit."""
 
 from __future__ import annotations
 
@@ -12,21 +13,22 @@ from pipeline.columns.json.written_texts import WrittenTexts
 
 
 class ReadRecord(NamedTuple):
-    """What a record became."""
+    """The result of reading a record."""
 
     values: object
-    """Of the fields, in their order; None where there is a reason, and of a key that is missing."""
+    """The values of the fields, in their order; None with a reason, and for a key that is
+    missing."""
     reason: str | None
-    """Why the record does not fit; None where it does."""
+    """The reason why the record does not fit; None if it fits."""
     new: list[str] | None
-    """The fields that have a value and no column, where such are wanted; never with a reason."""
+    """The fields with a value and without a column, if new fields are added; None with a reason."""
 
 
 class RecordReader:
     """A reader of many records with the same fields.
 
-    `what` is `value` or `key`, for the words of a reason. A record without a key fits, one without
-    a value does not.
+    `what` is `value` or `key`, for the sentences of reasons. A record without a key fits, a record
+    without a value does not.
     """
 
     def __init__(self, fields: StructType, new_fields: str, what: str) -> None:
@@ -37,7 +39,7 @@ class RecordReader:
         self._convert = self._converters.of_object(fields)
 
     def read(self, data: bytes | None) -> ReadRecord:
-        """Return what becomes of the bytes of a key or a value."""
+        """Return the result of reading the bytes of a key or a value; None is a missing one."""
         if data is None:
             missing = None if self._what == "key" else f"there is no {self._what} (a tombstone)"
             return ReadRecord(None, missing, None)

@@ -1,9 +1,9 @@
-"""What the JSON of many records has at each place: the kinds of its values, and how often a name.
+"""The fields and kinds of values in the JSON of many records, and how often each field is there.
 
-A sighting is gathered by the executors, goes to the driver as a text, and is merged there; the
-order of records changes nothing but the order of names. Whole numbers are told apart by what holds
-them exactly, because a column must hold each number of the sample. Owns these kinds; which column
-comes of them, `pipeline.columns.inference` says.
+The executors collect a sighting and send it to the driver as text, where sightings are merged; the
+order of records changes only the order of names. Whole numbers have several kinds, by the types
+that hold them exactly, because a column must hold each number of the sample. Owns these kinds;
+`pipeline.columns.inference` derives columns from them.
 """
 
 from __future__ import annotations
@@ -17,32 +17,34 @@ from pipeline.columns.json.parsing import Number, Whole
 
 BOOLEAN, TEXT, ARRAY, OBJECT, TOO_DEEP = "boolean", "text", "array", "object", "deep"
 LONG, HUGE, BEYOND = "long", "huge", "beyond"
-"""Whole numbers: of 64 bits, of 38 digits, and longer ones."""
+"""The kinds of whole numbers: of 64 bits, of 38 digits, and longer."""
 INEXACT = "inexact"
-"""Added to the kind of a whole number that no DOUBLE holds exactly."""
+"""The additional kind of a whole number that no DOUBLE holds exactly."""
 FRACTION, INFINITE = "fraction", "infinite"
-"""Numbers with a fraction or an exponent: those that a DOUBLE comes near to, and larger ones."""
+"""The kinds of numbers with a fraction or an exponent: within the range of DOUBLE, and beyond."""
 LEVELS_MAX = 32
-"""STRUCTs and ARRAYs inside each other; what lies deeper is kept as its text."""
+"""The most STRUCTs and ARRAYs inside each other; deeper values are kept as their text."""
 _HUGE_DIGITS, _LONG_DIGITS = 38, 19
 
 
 class Sighting:
-    """The values at one place."""
+    """The values at one place in the JSON of many records."""
 
     __slots__ = ("count", "element", "fields", "kinds")
 
     def __init__(self) -> None:
         self.count = 0
-        """Values that were there, null as well."""
+        """The number of values, null as well."""
         self.kinds: set[str] = set()
         self.fields: dict[str, Sighting] = {}
-        """Of the objects, by name, in the order in which they were seen."""
+        """The sightings of the objects' fields by name, in the order in which the fields were
+        read."""
         self.element: Sighting | None = None
-        """Of the arrays."""
+        """The sighting of the arrays' elements."""
 
     def see(self, value: object, levels: int = LEVELS_MAX) -> None:
-        """Add a value that `parsing` gave; `levels` may be inside each other."""
+        """Add a value that `parsing` gave. `levels` is the number of objects and arrays that may
+        still be inside each other."""
         self.count += 1
         if value is None:
             return
@@ -63,7 +65,7 @@ class Sighting:
             self.kinds.add(BOOLEAN if isinstance(value, bool) else TEXT)
 
     def merge(self, other: Sighting) -> None:
-        """Add what another one has seen."""
+        """Add the values of another sighting."""
         self.count += other.count
         self.kinds |= other.kinds
         for name, field in other.fields.items():
@@ -72,7 +74,7 @@ class Sighting:
             self._element().merge(other.element)
 
     def to_text(self) -> str:
-        """Return all of it as JSON, which `sighting_of` takes."""
+        """Return this sighting as JSON, which `sighting_of` reads."""
         return dumps(_plain(self), separators=(",", ":"))
 
     def _field(self, name: str) -> Sighting:
@@ -88,7 +90,7 @@ class Sighting:
 
 
 def sighting_of(text: str) -> Sighting:
-    """Return what `Sighting.to_text` gave as a text."""
+    """Return the sighting whose text `Sighting.to_text` gave."""
     return _sighting(loads(text))
 
 

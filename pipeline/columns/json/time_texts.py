@@ -1,9 +1,9 @@
 """Dates and times in JSON: the texts that fit DATE, TIMESTAMP and TIMESTAMP_NTZ, and their values.
 
-A text fits in the forms of the module alone, and means what it says. The calendar is ISO 8601's,
-the Gregorian one for all years. A text without a zone is in UTC where the column is a TIMESTAMP.
+A text fits only in the forms of this module. The calendar is the Gregorian one of ISO 8601 for all
+years. A text without a zone is in UTC if the column is a TIMESTAMP.
 
-The bounds are the years 1 and 9999: deltalake, PyIceberg, pandas and Python's own datetime refuse a
+The bounds are the years 1 and 9999: deltalake, PyIceberg, pandas and Python's own datetime reject a
 file with a date outside them.
 """
 
@@ -15,7 +15,7 @@ from datetime import date
 from pipeline.columns.json.parsing import SHOWN_MAX
 
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799
-"""Since 1970, of the first day's begin and the last day's end in UTC."""
+"""The begin of the first day and the last second of the last day in UTC, in seconds since 1970."""
 _FIRST_US, _LAST_US = FIRST_SECOND * 1_000_000, LAST_SECOND * 1_000_000 + 999_999
 _EPOCH_DAY = 719_163
 """The number of 1970-01-01 in Python's count of days."""
@@ -27,11 +27,13 @@ _ZONE = "(Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
 DATE_FORM = re.compile(_DAY)
 LOCAL_FORM = re.compile(f"{_DAY}(?:{_CLOCK})?")
 TIMESTAMP_FORM = re.compile(f"{_DAY}(?:{_CLOCK}{_ZONE}?)?")
-"""Forms are matched whole. Days that do not exist and digits behind the microsecond match, too."""
+"""The form of a TIMESTAMP. All forms are matched against the whole text; they also match days that
+do not exist, and digits behind the microsecond."""
 
 
 class NotThisTime(Exception):
-    """The text has the form and does not fit; the message follows `field NAME `."""
+    """The error for a text in the right form that does not fit; the message follows `field NAME
+    `."""
 
 
 def days_of(text: str) -> int | None:
@@ -43,7 +45,7 @@ def days_of(text: str) -> int | None:
 def local_us_of(text: str) -> int | None:
     """Return the microseconds since 1970 of a text that fits TIMESTAMP_NTZ, else None.
 
-    NotThisTime where it is finer than a microsecond.
+    Raises NotThisTime if the time is finer than a microsecond.
     """
     form = LOCAL_FORM.fullmatch(text)
     return None if form is None else _local_us(form)
@@ -52,7 +54,7 @@ def local_us_of(text: str) -> int | None:
 def us_of(text: str) -> int | None:
     """Return the microseconds since 1970 in UTC of a text that fits TIMESTAMP, else None.
 
-    NotThisTime where it is beyond the bounds, or finer than a microsecond.
+    Raises NotThisTime if the time is beyond the bounds, or finer than a microsecond.
     """
     form = TIMESTAMP_FORM.fullmatch(text)
     if form is None:
@@ -75,7 +77,8 @@ def us_of(text: str) -> int | None:
 
 
 def us_of_seconds(seconds: int) -> int:
-    """Return the microseconds since 1970 of seconds. NotThisTime where they are out of bounds."""
+    """Return the microseconds of seconds since 1970. Raises NotThisTime if they are beyond the
+    bounds."""
     by_seconds = ": a number is read as seconds"
     if seconds > LAST_SECOND:
         raise NotThisTime(f"is a time after the year 9999{by_seconds}")

@@ -1,7 +1,7 @@
-"""Objects and arrays as they were written, where a STRING is to have them.
+"""The exact texts of objects and arrays in JSON, for STRING columns that keep them.
 
-A second look at a text that was parsed already: it walks to each place of a STRING, and steps over
-all else. Owns nothing but the way; a record without such a value needs no second look.
+The walk reads a parsed text a second time: it goes to each place of a STRING, and skips all other
+values. A record without an object or an array at such a place is read only once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipeline.columns.json.parsing import Written
 
 _SPACE = r"[ \t\n\r]*"
 _TEXT = r'"[^"\\]*(?:\\.[^"\\]*)*"'
-# What is no object and no array, and what separates it from the next value.
+# A value that is neither object nor array, with the separator before the next value.
 _SCALAR = rf"(?:({_TEXT}|[^ \t\n\r{{}}\[\],\"]+){_SPACE},?)?"
 _MEMBER = re.compile(rf"{_SPACE}({_TEXT}){_SPACE}:{_SPACE}{_SCALAR}", re.DOTALL)
 _ELEMENT = re.compile(f"{_SPACE}{_SCALAR}", re.DOTALL)
@@ -25,17 +25,17 @@ _OPENING = "{["
 
 
 class Places(NamedTuple):
-    """Where in values of a type a STRING is."""
+    """The places of STRINGs in values of a type."""
 
     is_text: bool
     fields: dict[str, Places]
-    """Of a STRUCT, by name: those with a STRING."""
+    """The places in the fields of a STRUCT, by name, for fields with a STRING."""
     each: Places | None
-    """Of the elements of an ARRAY, or the values of a MAP."""
+    """The places in each element of an ARRAY, or in each value of a MAP."""
 
 
 def places_of(kind: DataType) -> Places | None:
-    """Return the places of a type, None where it has no STRING."""
+    """Return the places of STRINGs in a type, None if there is no STRING."""
     if isinstance(kind, StringType):
         return Places(True, {}, None)
     if isinstance(kind, StructType):
@@ -49,16 +49,17 @@ def places_of(kind: DataType) -> Places | None:
 
 
 class WrittenTexts:
-    """Finds the texts of objects and arrays in values of a type."""
+    """A finder of the texts of objects and arrays in values of a type."""
 
     def __init__(self, kind: DataType) -> None:
         self._places = places_of(kind)
         self._decode = JSONDecoder(parse_int=str, parse_float=str).raw_decode
 
     def put(self, text: str, value: object) -> object:
-        """Return the value that a parser gave for a text, with `Written` where a STRING is.
+        """Return `value`, parsed from `text`, with `Written` for objects and arrays in STRING
+        places.
 
-        An object or an array that stands where the type has another one stays as it is.
+        An object or an array stays as it is if the type has a value of another kind there.
         """
         space = _SEPARATOR.match(text)
         return self._put(text, space.end() if space else 0, value, self._places)[0]
@@ -66,7 +67,7 @@ class WrittenTexts:
     def _put(
         self, text: str, start: int, value: object, places: Places | None
     ) -> tuple[object, int]:
-        """Return the value whose text begins at `start`, and where that ends."""
+        """Return the value whose text begins at `start`, and the index of its end."""
         if places is not None and not places.is_text:
             if isinstance(value, dict) and (places.fields or places.each):
                 return self._put_in_object(text, start, value, places)
@@ -111,5 +112,5 @@ def _behind_separator(text: str, at: int) -> int:
 
 
 def _behind_bracket(text: str, at: int) -> int:
-    """Return the place behind the bracket that closes."""
+    """Return the index behind the closing bracket and the separator after the bracket."""
     return _behind_separator(text, at) + 1
