@@ -1,1 +1,1 @@
-"""What a stream or a load keeps beside Kafka: tables, checkpoints and whose they are."""
+"""The data that a stream or a load keeps outside Kafka: tables, checkpoints and their owners."""

@@ -1,10 +1,10 @@
-"""Sums per window, cell and subscriber: how they are added up, and the table that keeps them.
+"""Sums per window, cell and subscriber, and the table that keeps them.
 
-The table is one folder a batch, `batch=12/`, with the rows that the batch changed; the value of a
-key is its row of the latest batch. A batch that runs again after a crash replaces its own folder by
-the same rows: nothing is ever counted twice. Every hundredth batch holds all keys, and the folders
-before it go when the next one has begun (on an object store they stay, unread). Owns that folder
-and how it is read.
+The table has a folder for each batch, such as `batch=12/`, with the rows that the batch changed;
+the value of a key is its row of the latest batch. A batch that runs again after a crash replaces
+its own folder by the same rows, so nothing is counted twice. Every hundredth batch holds all keys.
+After a later batch has begun, the folders before that batch are deleted; on an object store they
+stay, and are not read. Owns the table's folder and its reader.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ _DONE = "_SUCCESS"
 
 
 def once(events: DataFrame, watermark: str) -> DataFrame:
-    """Each event id once, as long as repetitions come within the watermark's delay."""
+    """Return the events without repetitions of an event id, as long as these come within the delay
+    of the watermark."""
     return events.withWatermark("event_time", watermark).dropDuplicatesWithinWatermark(["event_id"])
 
 
 def summed(events: DataFrame, window: str, alert_above: float) -> DataFrame:
-    """One row a window and cell, one a window and subscriber, as in `SCHEMA`.
+    """Return a row for each window and each cell or subscriber, as in `SCHEMA`.
 
-    `alert`: more than this share of a window's calls was dropped, of at least 20 calls.
+    `alert` is true if more than the share `alert_above` (0 to 1) of a window's calls was dropped,
+    and the window has at least `ALERT_CALLS_MIN` calls.
     """
     per = F.explode(
         F.array(
@@ -65,7 +67,8 @@ def summed(events: DataFrame, window: str, alert_above: float) -> DataFrame:
 
 
 def as_records(rows: DataFrame) -> DataFrame:
-    """For a compacted topic: the key names window and cell or subscriber, the value is JSON."""
+    """Return the records for a compacted topic: the key names window and cell or subscriber, the
+    value is JSON."""
     start = F.date_format("window_start", "yyyy-MM-dd'T'HH:mm:ss'Z'")
     return rows.select(
         F.concat_ws("|", "of", "id", start).alias("key"),
@@ -74,27 +77,28 @@ def as_records(rows: DataFrame) -> DataFrame:
 
 
 def from_records(records: DataFrame) -> DataFrame:
-    """The rows again, from records of such a topic."""
+    """Return the rows of records that `as_records` made."""
     value = F.from_json(F.col("value").cast("string"), SCHEMA)
     return records.select(value.alias("row")).select("row.*")
 
 
 def alerts(rows: DataFrame) -> DataFrame:
-    """The cells that lose calls: `id`, `since` (text, UTC), `calls`, `drops`, `drop_rate`."""
+    """Return the cells that lose calls: `id`, `since` (text, UTC), `calls`, `drops`,
+    `drop_rate`."""
     since = F.date_format("window_start", "yyyy-MM-dd HH:mm").alias("since")
     cells = rows.where("alert AND of = 'cell'")
     return cells.select("id", since, "calls", "drops", "drop_rate")
 
 
 def latest(batches: DataFrame) -> DataFrame:
-    """Rows with a column `batch` → the last row of each key, without it."""
+    """Return the last row of each key, without the column `batch` that `batches` has."""
     others = [name for name in batches.columns if name not in (*KEY, "batch")]
     last = F.max_by(F.struct(*others), "batch").alias("last")
     return batches.groupBy(*KEY).agg(last).select(*KEY, "last.*")
 
 
 class AggregateTable:
-    """The folder. Written by one stream job, read by anybody."""
+    """The table of sums in a folder. A single stream job writes it; any program may read it."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
@@ -102,34 +106,37 @@ class AggregateTable:
         self.files = Files(spark, path)
 
     def batches(self) -> list[int]:
-        """The whole ones, in order."""
+        """Return the numbers of the complete batches, in order."""
         names = (name for name in self.files.names() if name.startswith(_FOLDER))
         numbers = sorted(int(name.removeprefix(_FOLDER)) for name in names)
         if self.files.is_local:
-            return [one for one in numbers if self._is_done(one)]
-        # A look at each takes Spark a moment: those before the last one were done when it began.
+            return [number for number in numbers if self._is_done(number)]
+        # A look-up takes Spark long, and a batch begins only when those before it are complete.
         return numbers if not numbers or self._is_done(numbers[-1]) else numbers[:-1]
 
     def read(self) -> DataFrame:
-        """The last row of each key."""
+        """Return the last row of each key."""
         kept = self.batches()
-        whole = max((one for one in kept if one % WHOLE_EVERY == 0), default=0)
-        return latest(self._rows([one for one in kept if one >= whole]))
+        whole = max((number for number in kept if number % WHOLE_EVERY == 0), default=0)
+        return latest(self._rows([number for number in kept if number >= whole]))
 
     def write(self, rows: DataFrame, batch: int) -> None:
-        """The rows that batch `batch` changed; replaces what an earlier attempt of it left."""
+        """Write the rows that a batch changed, in place of the rows of an earlier attempt."""
         kept = self.batches()
-        whole = max((one for one in kept if one % WHOLE_EVERY == 0 and one < batch), default=0)
-        # The batch after a whole one has begun, so the whole one is committed for good.
-        for old in (one for one in kept if one < whole):
+        whole = max(
+            (number for number in kept if number % WHOLE_EVERY == 0 and number < batch), default=0
+        )
+        # A later batch has begun, so the last batch with all keys is committed for good.
+        for old in (number for number in kept if number < whole):
             self.files.delete(f"{_FOLDER}{old}")
         if batch > 0 and batch % WHOLE_EVERY == 0:
-            before = self._rows([one for one in kept if whole <= one < batch])
+            before = self._rows([number for number in kept if whole <= number < batch])
             rows = latest(before.unionByName(rows.withColumn("batch", F.lit(batch))))
         rows.coalesce(1).write.mode("overwrite").parquet(f"{self.files.root}/{_FOLDER}{batch}")
 
     def read_batch(self, batch: int) -> DataFrame | None:
-        """The rows that one batch changed; None where it changed none, or is gone."""
+        """Return the rows that a batch changed, None if it changed none, or if its folder was
+        deleted."""
         if not self._is_done(batch):
             return None
         return self._spark.read.schema(SCHEMA).parquet(self._folder(batch))
@@ -143,6 +150,6 @@ class AggregateTable:
     def _rows(self, batches: list[int]) -> DataFrame:
         if not batches:
             return self._spark.createDataFrame([], f"{SCHEMA}, batch INT")
-        folders = [self._folder(one) for one in batches]
+        folders = [self._folder(batch) for batch in batches]
         reader = self._spark.read.schema(SCHEMA).option("basePath", self.files.root)
         return reader.parquet(*folders)

@@ -1,7 +1,7 @@
-"""Differences between the columns of a table and those of rows that are to be added.
+"""Differences between the columns of a table and those of rows that a job adds.
 
-Owns how a column's type grows, as a path for ALTER TABLE, and what tells that a person renamed a
-column. New columns are left to the table's own append. Pure functions of schemas.
+Owns the growth of a column's type, as a path for ALTER TABLE, and the signs of a column that a user
+renamed. The table's own append adds new columns. Pure functions of schemas.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pipeline.types.widening import both
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A column, or a field inside one, whose type is to grow."""
+    """A column, or a field inside a column, whose type is to grow."""
 
     path: tuple[str, ...]
-    """Names from the column on; `element` in an array, `value` in a map, as SQL has both."""
+    """The names from the column on; `element` in an array, `value` in a map, as in SQL."""
     kind: DataType
     wider: DataType
 
@@ -30,9 +30,9 @@ class Growth:
 
 
 def growths(there: DataType, wanted: DataType, path: tuple[str, ...] = ()) -> Iterator[Growth]:
-    """Return the types of a table that rows of the type `wanted` need wider.
+    """Yield the types of a table that must grow for rows of the type `wanted`.
 
-    A type that is as wide or wider stays, also because a person may have changed the table's.
+    A type that is as wide or wider stays; a user may have changed the table's type.
     """
     if isinstance(there, StructType) and isinstance(wanted, StructType):
         fields = _kinds(there)
@@ -49,9 +49,9 @@ def growths(there: DataType, wanted: DataType, path: tuple[str, ...] = ()) -> It
 
 
 def fitted(kind: DataType, there: DataType) -> DataType:
-    """Return the type of rows with each type in it as wide as in the table, whose type `there` is.
+    """Return the type of rows with each type in it as wide as in the table, whose type is `there`.
 
-    A person may have let a type of the table grow; Delta takes no narrower one then.
+    A user may have let a type of the table grow; after that, Delta rejects a narrower type.
     """
     if isinstance(kind, StructType) and isinstance(there, StructType):
         wide = _kinds(there)
@@ -76,13 +76,13 @@ def fitted(kind: DataType, there: DataType) -> DataType:
 def refuse_renamed(
     place: str, kept: StructType, there: StructType, earlier: StructType | None = None
 ) -> None:
-    """PipelineError if a person renamed a column, or a field inside one, of the table at `place`.
+    """Raise PipelineError if a user renamed a column, or an inner field, of the table at `place`.
 
     `kept` are the columns that the job has written, `there` those of the table, `earlier` those
-    that the table had at the last look. A kept column that the table lacks may have been dropped,
-    or was not yet made when a run was killed: the next append makes the column. But if the table
-    also has a column that is new and not the job's, that is the old one under a new name, and the
-    job would make the old one a second time.
+    that the table had at the last check. A kept column that the table lacks may have been dropped,
+    or a killed run did not make it: then the next append makes the column. But if the table also
+    has a new column that is not the job's, that is the old column under a new name. The job would
+    make the old column a second time.
     """
     for missing, others in _renamed(kept, there, earlier, ()):
         raise PipelineError(
@@ -94,7 +94,7 @@ def refuse_renamed(
 def _renamed(
     kept: DataType, there: DataType, earlier: DataType | None, path: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
-    """Return the first name of each object that is gone, and those that are new in its place."""
+    """Yield the first missing name of each object, and the new names there."""
     if isinstance(kept, StructType) and isinstance(there, StructType):
         before = _kinds(earlier)
         missing = [name for name in kept.names if name not in there.names]

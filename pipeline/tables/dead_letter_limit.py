@@ -1,7 +1,7 @@
-"""The limit of `--max-dead-letters`: how many records may be dead letters before the job ends.
+"""The limit of `--max-dead-letters`: the number of dead letters at which the job ends.
 
-The job counts behind each commit, so the limit takes nothing back: rows, dead letters and offsets
-of the run that exceeds the limit are in the tables, and the next start reads behind them. Owns the
+The job counts after each commit, so the limit reverts nothing: rows, dead letters and offsets of
+the run that exceeds the limit are in the tables, and the next start reads behind them. Owns the
 option's text and the exit code. Pure: knows no Spark.
 """
 
@@ -16,18 +16,18 @@ from pipeline.errors import PipelineError
 
 EXIT_DEAD_LETTERS = 3
 JUDGED_RECORDS_MIN = 1_000
-"""A share is that of the newest runs with at least so many records together."""
+"""The least number of records, in the newest runs together, to which a share applies."""
 
 
 class TooManyDeadLetters(PipelineError):
-    """More records were dead letters than `--max-dead-letters` permits."""
+    """The error for more dead letters than `--max-dead-letters` permits."""
 
     exit_code = EXIT_DEAD_LETTERS
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A number of dead letters, or a share of the records: one of both is None."""
+    """A number of dead letters, or a share of the records in percent; the other value is None."""
 
     count: int | None = None
     percent: float | None = None
@@ -37,7 +37,8 @@ class Limit:
 
 
 def limit(text: str) -> Limit:
-    """Return the limit that a text such as `100` or `0.5%` gives; ArgumentTypeError for others."""
+    """Return the limit that a text such as `100` or `0.5%` gives. Raises ArgumentTypeError for
+    another text."""
     try:
         if text.endswith("%"):
             percent = float(text[:-1])
@@ -59,10 +60,11 @@ def counted(count: int, noun: str) -> str:
 
 
 class DeadLetterLimit:
-    """The rows and dead letters since a job began, beside the limit that it has, if any."""
+    """The numbers of rows and dead letters since a job began, with the limit of the job, if any."""
 
     def __init__(self, of: Limit | None, goes_on: bool, path: str) -> None:
-        """`goes_on`: whether the job runs until its end is asked for. `path`: where letters are."""
+        """Begin at zero. `of` is the limit; `goes_on` is true if the job runs until it is stopped;
+        `path` is the table of dead letters."""
         self._limit = of
         self._goes_on = goes_on
         self._path = path
@@ -70,10 +72,10 @@ class DeadLetterLimit:
         self._runs: deque[tuple[int, int]] = deque()
 
     def check(self, rows: int, dead_letters: int) -> None:
-        """Count a run that is committed. TooManyDeadLetters if it exceeds the limit.
+        """Count a committed run. Raises TooManyDeadLetters if it exceeds the limit.
 
-        A count is that of all dead letters since the job began. A share is that of the newest
-        runs with `JUDGED_RECORDS_MIN` records together; a job that goes on does not judge fewer.
+        A number applies to all dead letters since the job began. A share applies to the newest runs
+        with `JUDGED_RECORDS_MIN` records together; a job that goes on does not apply it to fewer.
         """
         if self._limit is None:
             return

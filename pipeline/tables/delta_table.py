@@ -1,10 +1,10 @@
 """A Delta table that the job `table` fills: rows and offsets in one commit of its log.
 
-A commit carries the job's transaction (`txnAppId`, `txnVersion`), which a second one of the same
-number makes Delta refuse or skip, and its progress as `userMetadata`. It is found again in the
-history; where the log has been cleaned, in the table's properties and the rows themselves. SQL and
-DataFrames alone. Source: the Delta protocol's "Transaction Identifiers" and "Commit Provenance
-Information".
+A commit carries the job's transaction (`txnAppId`, `txnVersion`) and its progress as
+`userMetadata`. Delta rejects or skips a second transaction of the same number. The job reads its
+progress from the history. If the log has been cleaned, it reads the table's properties and the rows
+themselves. Uses SQL and DataFrames alone. Source: the Delta protocol's "Transaction Identifiers"
+and "Commit Provenance Information".
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-# The state of a table is read in fifty tasks, and VACUUM lists files in ten thousand: on a laptop
-# each costs more than it does.
+# Delta reads the state of a table in fifty tasks, and VACUUM lists files in ten thousand: on a
+# laptop, starting a task costs more than its work.
 LOCAL_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
@@ -44,7 +44,7 @@ LOCAL_SETTINGS = {
 
 _ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND")
 _CONFLICT = ("DELTA_CONCURRENT", "DELTA_PROTOCOL_CHANGED", "DELTA_METADATA_CHANGED")
-# Delta's files have names of their own for columns, where Parquet is not to have those.
+# Column mapping gives columns other names in Delta's files if Parquet must not have theirs.
 _MAPPED = "delta.columnMapping.mode"
 _MAPPING = {_MAPPED: "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
 _MAPPING_READERS = (
@@ -59,14 +59,14 @@ _LAST_OF_PLANE = "\uffff"
 _BARE = re.compile(r"[^ ,;{}()\n\t=]*")
 _OF_COMMIT = ("version", "operation", "operationParameters", "operationMetrics", "userMetadata")
 _HISTORY_FIRST, _HISTORY_ALL = 50, 1_000_000
-# Files of at least this share of the target are left as they are.
+# OPTIMIZE leaves files of at least this share of the target as they are.
 _FULL = 0.75
-# So many files of the target's size, once clustered by time, are not touched again.
+# Once clustered by time, a group of so many files of the target's size stays as it is.
 _CUBE = 4
 
 
 class DeltaTable(SqlTable):
-    """The folder `path`, local or a URI."""
+    """The Delta table in the folder `path`, local or a URI."""
 
     def __init__(self, spark: SparkSession, path: str, say: Callable[[str], None] = print) -> None:
         path = path.rstrip("/")
@@ -74,7 +74,7 @@ class DeltaTable(SqlTable):
         super().__init__(spark, path, place, f"delta.{quoted(place)}", say)
 
     def exists(self) -> bool:
-        """Whether a Delta table lies there."""
+        """Return whether a Delta table is in the folder."""
         try:
             return self._spark.catalog.tableExists(self._name)
         except Exception as error:
@@ -92,25 +92,28 @@ class DeltaTable(SqlTable):
         if all(character <= _LAST_OF_PLANE for character in columns_of(schema)):
             self._create(schema, f"delta {by_time}", properties, _CONFLICT)
         else:
-            # Behind such a name Delta looks for CLUSTER BY at the wrong place of the statement.
+            # After such a name, Delta looks for CLUSTER BY at the wrong place of the statement.
             self._create(schema, "delta", properties, _CONFLICT)
             self._sql(f"ALTER TABLE {self._name} {by_time}")
 
     def progress(self) -> Progress | None:
-        """As the newest commit tells; else as the properties and the rows do."""
+        """Return the progress in the newest commit that has one; without any, that of properties
+        and rows. Return None without a table. Raises PipelineError for a table that this job did
+        not make."""
         if not self.exists():
             return None
         for limit in (_HISTORY_FIRST, _HISTORY_ALL):
             history = self._history(limit)
-            found = newest(history)
-            if found is not None:
-                return found
+            progress = newest(history)
+            if progress is not None:
+                return progress
             if len(history) < limit:
                 break
         return self._of_rows()
 
     def append(self, rows: DataFrame, progress: Progress) -> int:
-        """Add rows in one commit of Delta; return how many."""
+        """Add rows in one commit of Delta, and return their number. Raises PipelineError if another
+        writer made the commit."""
         odd = odd_name(rows.schema)
         if odd is not None and _MAPPED not in self.properties():
             self._say_of_mapping(odd)
@@ -124,7 +127,7 @@ class DeltaTable(SqlTable):
             if says(error, _CONFLICT):
                 raise another_writer(self.path, progress.run) from error
             raise
-        # Of a transaction that is there already Delta skips the rows and says nothing.
+        # If a transaction is in the log already, Delta skips its rows without an error.
         for commit in self._history(_HISTORY_FIRST):
             kept = parsed(commit.userMetadata)
             if kept is not None and kept.writer == progress.writer:
@@ -132,20 +135,22 @@ class DeltaTable(SqlTable):
         raise another_writer(self.path, progress.run)
 
     def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
-        """All that the history has, up to the present version or the one that is asked for."""
+        """Return the progress of all commits in the history, oldest first, up to the present
+        version or the given one."""
         history = self._history(_HISTORY_ALL)
         if version is not None or time is not None:
             wanted = self._as_of(version, time)
-            history = [one for one in history if one.version <= wanted]
-        found: list[Progress] = []
-        for one in lineage(history):
-            said = parsed(one.userMetadata)
-            if said is not None:
-                found.append(said)
-        return found[::-1]
+            history = [row for row in history if row.version <= wanted]
+        commits: list[Progress] = []
+        for row in lineage(history):
+            progress = parsed(row.userMetadata)
+            if progress is not None:
+                commits.append(progress)
+        return commits[::-1]
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
-        """Delta's time travel; after the last commit it is the table as it is."""
+        """Return the rows, of a version or a time by Delta's time travel. Raises PipelineError if
+        the version is not in the history or its files were deleted."""
         reader = self._spark.read.format("delta")
         if version is None and time is None:
             return reader.load(self._place)
@@ -155,12 +160,14 @@ class DeltaTable(SqlTable):
         return rows
 
     def size(self) -> Size:
-        """From its log."""
+        """Return the size of the present version, from the table's log."""
         (row,) = self._sql(f"DESCRIBE DETAIL {self._name}").collect()
         return Size(row.numFiles, row.sizeInBytes)
 
     def merge(self, target_bytes: int, everything: bool) -> None:
-        """OPTIMIZE: clusters by time what is not yet in a group of files that is large enough."""
+        """Merge small files by OPTIMIZE into files of about `target_bytes`. OPTIMIZE clusters by
+        time the files that are not yet in a group that is large enough; with `everything`, all
+        files."""
         for key, size in {
             "maxFileSize": target_bytes,
             "minFileSize": int(target_bytes * _FULL),
@@ -171,7 +178,7 @@ class DeltaTable(SqlTable):
         self._sql(f"OPTIMIZE {self._name}{' FULL' if everything else ''}").collect()
 
     def forget(self, days: int) -> None:
-        """VACUUM."""
+        """Delete by VACUUM the files that only versions older than `days` days have."""
         key = "spark.databricks.delta.retentionDurationCheck.enabled"
         self._spark.conf.set(key, "false")
         self._sql(f"VACUUM {self._name} RETAIN {days * 24} HOURS").collect()
@@ -196,8 +203,8 @@ class DeltaTable(SqlTable):
         return as_of(self.path, made, version, time)
 
     def _check_files(self, rows: DataFrame, version: int) -> None:
-        """The log remembers versions whose files VACUUM has deleted."""
-        paths = [exactly(one) for one in rows.inputFiles()]
+        """Raise PipelineError if VACUUM has deleted files of a version, which the log still has."""
+        paths = [exactly(file) for file in rows.inputFiles()]
         try:
             if paths:
                 self._spark.read.format("binaryFile").load(paths)
@@ -206,12 +213,13 @@ class DeltaTable(SqlTable):
                 raise forgotten(self.path, version) from error
             raise
 
-    def _last_run(self, known: Progress) -> int:
-        """The job's transaction as the log's checkpoints hold it; 0 where there is none."""
+    def _last_run(self, kept: Progress) -> int:
+        """Return the number of the job's last transaction in the checkpoints of the log, 0 if there
+        is none."""
         try:
             files = f"{exactly(self._place)}/_delta_log/*.checkpoint*.parquet"
             log = self._spark.read.parquet(files)
-            ours = log.where(F.col("txn.appId") == known.owner)
+            ours = log.where(F.col("txn.appId") == kept.owner)
             (row,) = ours.agg(F.max("txn.version").alias("run")).collect()
         except Exception as error:
             if says(error, (*_ABSENT, "UNRESOLVED_COLUMN", "UNABLE_TO_INFER_SCHEMA")):
@@ -220,9 +228,9 @@ class DeltaTable(SqlTable):
         return int(row.run or 0)
 
     def _history(self, limit: int) -> list[Row]:
-        """Newest first."""
-        found = self._sql(f"DESCRIBE HISTORY {self._name} LIMIT {limit}")
-        return found.select(*_OF_COMMIT).collect()
+        """Return the newest `limit` commits, newest first."""
+        history = self._sql(f"DESCRIBE HISTORY {self._name} LIMIT {limit}")
+        return history.select(*_OF_COMMIT).collect()
 
 
 def odd_name(kind: DataType) -> str | None:
@@ -242,27 +250,28 @@ def odd_name(kind: DataType) -> str | None:
 
 
 def newest(history: Sequence[Row]) -> Progress | None:
-    """What the present version holds. Runs are counted on over those that a RESTORE took back:
-    Delta keeps the transaction's number."""
-    taken = [one for one in (parsed(row.userMetadata) for row in history) if one is not None]
+    """Return the progress of the present version, None if no commit has any. Its run is the
+    greatest in the history, also of commits that a RESTORE reverted, because Delta keeps the number
+    of the transaction."""
+    commits = [kept for kept in (parsed(row.userMetadata) for row in history) if kept is not None]
     for row in lineage(history):
-        found = parsed(row.userMetadata)
-        if found is not None:
-            return farthest(found, {}, max(one.run for one in taken))
+        progress = parsed(row.userMetadata)
+        if progress is not None:
+            return farthest(progress, {}, max(kept.run for kept in commits))
     return None
 
 
 def lineage(history: Sequence[Row]) -> list[Row]:
-    """The commits of the present version, newest first: without those that a RESTORE took back,
-    nor those before the table was made anew."""
-    found = []
+    """Return the commits of the present version, newest first, without those that a RESTORE
+    reverted, and without those before the table was replaced."""
+    commits = []
     below: int | None = None
     for row in history:
         if below is not None and row.version > below:
             continue
-        found.append(row)
+        commits.append(row)
         if row.operation == "RESTORE":
             below = int(row.operationParameters.get("version") or -1)
         if "REPLACE" in row.operation:
             break
-    return found
+    return commits

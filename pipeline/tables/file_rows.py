@@ -1,8 +1,8 @@
-"""Rows of files of Parquet, JSON or CSV, and what in them is no row.
+"""Rows of files of Parquet, JSON or CSV, and the lines in them that are no rows.
 
-Spark cuts a line of CSV that has too many fields, and gives a broken line of JSON as a row with a
-column of its own. Here each such line is text in the column `MISFIT`, and its row is nobody's. Owns
-no file.
+Spark cuts a line of CSV that has too many fields, and returns a broken line of JSON as a row with
+an extra column. Here each such line is text in the column `MISFIT`, and its other columns do not
+count. Owns no file.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ _PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate", ".xz")
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """The frame has a column `MISFIT`: the line where it is no row, else null."""
+    """The rows of files. The frame has a column `MISFIT`: the text of a line that is no row, else
+    null."""
 
     frame: DataFrame
     has_misfits: bool
 
 
 def read_rows(spark: SparkSession, path: str, form: str) -> FileRows:
-    """All rows of a file, a folder or a pattern. PipelineError where none is in this format."""
+    """Return all rows of a file, a folder or a pattern. Raises PipelineError if no row is in the
+    format `form`."""
     there = as_spark_has_it(exactly(path) if _is_there(path) else path)
     reader = spark.read.option("header", "true").option("columnNameOfCorruptRecord", MISFIT)
     inferred = reader.option("inferSchema", "true").format(form).load(there)
@@ -43,7 +45,7 @@ def read_rows(spark: SparkSession, path: str, form: str) -> FileRows:
     columns = [field for field in inferred.schema.fields if field.name != MISFIT]
     if not columns:
         raise PipelineError(f"no row of {path} is {form}: name another --format")
-    # Only what is read with a schema that names the column tells all lines that do not fit it.
+    # Only a reader whose schema has the column reports all lines that do not fit.
     wanted = StructType(columns).add(MISFIT, StringType())
     frame = (
         spark.read.schema(wanted)
@@ -54,15 +56,15 @@ def read_rows(spark: SparkSession, path: str, form: str) -> FileRows:
         .load(there)
     )
     if form == "json":
-        found = MISFIT in inferred.columns
+        has_misfits = MISFIT in inferred.columns
     else:
-        found = bool(frame.where(F.col(MISFIT).isNotNull()).take(1))
-    return FileRows(frame, True) if found else without
+        has_misfits = bool(frame.where(F.col(MISFIT).isNotNull()).take(1))
+    return FileRows(frame, True) if has_misfits else without
 
 
 def check_heads(path: str, wanted: list[str]) -> None:
-    """PipelineError where files of CSV on this machine have other columns than the first of them,
-    which Spark gives to all, or not those that are wanted."""
+    """Raise PipelineError if local files of CSV have other columns than the first of them, because
+    Spark gives all files its columns, or if they lack a column of `wanted`."""
     first: list[str] = []
     for file in _files(path):
         with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
@@ -81,7 +83,7 @@ def check_heads(path: str, wanted: list[str]) -> None:
 
 
 def _is_there(path: str) -> bool:
-    """Whether a path of this machine is one as it stands, and no pattern."""
+    """Return whether a local path exists as it is, so that it is no pattern."""
     return is_local(path) and local(path).exists()
 
 
@@ -89,8 +91,8 @@ def _files(path: str) -> list[Path]:
     there = _is_there(path)
     if not is_local(path) or ("{" in path and not there):
         return []
-    found = []
-    for one in [local(path)] if there else sorted(map(Path, glob(str(local(path))))):
-        below = sorted(one.rglob("*")) if one.is_dir() else [one]
-        found += [file for file in below if file.is_file() and file.name[0] not in "._"]
-    return [file for file in found if file.suffix not in _PACKED]
+    files = []
+    for entry in [local(path)] if there else sorted(map(Path, glob(str(local(path))))):
+        below = sorted(entry.rglob("*")) if entry.is_dir() else [entry]
+        files += [file for file in below if file.is_file() and file.name[0] not in "._"]
+    return [file for file in files if file.suffix not in _PACKED]

@@ -1,11 +1,11 @@
-"""Small files beside a table or a checkpoint, on whatever file system Spark writes to.
+"""Small files beside a table or a checkpoint, on each file system that Spark writes to.
 
-A path without a scheme, or with `file:`, is one of this machine's disks (on a cluster a shared
-one), which Python reads and writes: a file is put in place whole, by a rename. Anything else
-(`s3a://`, `hdfs://`, `abfss://`) goes through Spark's own reader and writer, with the access that
-Spark has, and so through Spark Connect too: a small file is a folder of one text there. Spark has
-no word for renaming and deleting: there nothing is moved, what is out of use stays, and only one
-job at a time may write. Owns nothing.
+A path without a scheme, or with `file:`, is on a disk of this machine (on a cluster, on a shared
+disk), which Python reads and writes: a rename puts a complete file in place. All other paths
+(`s3a://`, `hdfs://`, `abfss://`) go through Spark's own reader and writer, with Spark's
+credentials, and so through Spark Connect too: there, a small file is a folder with one text. Spark
+has no call to rename or delete a file: there nothing is moved, unused files stay, and only one job
+at a time may write. Owns nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BEFORE_PATH = re.compile(r"^[a-zA-Z0-9+.-]+:(//[^/]*)?")
 
 
 class Files:
-    """A folder and what is below it; names are relative to it, with slashes."""
+    """A folder and the files below; names are relative to the folder, with slashes."""
 
     def __init__(self, spark: SparkSession, root: str) -> None:
         self.root = as_spark_has_it(root).rstrip("/") or "/"
@@ -37,35 +37,37 @@ class Files:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a folder of this machine: only there files are moved and deleted."""
+        """Whether the folder is on this machine; only then files are moved and deleted."""
         return self._local is not None
 
     def exists(self, name: str = "") -> bool:
-        """Whether there is a file or folder."""
+        """Return whether a file or folder of this name exists."""
         if self._local is not None:
             return (self._local / name).exists()
         return self._listed(name) is not None
 
     def names(self, folder: str = "") -> list[str]:
-        """What lies directly in a folder, sorted, but for names with a dot; none without it."""
+        """Return the names directly in a folder, sorted, without names that begin with a dot.
+        Return no names if the folder does not exist."""
         if self._local is not None:
             there = self._local / folder
-            found = (one.name for one in there.iterdir()) if there.is_dir() else iter(())
-            return sorted(one for one in found if not one.startswith("."))
-        # By a pattern: what begins with _ or . is hidden from Spark only below what it is given.
+            names = (path.name for path in there.iterdir()) if there.is_dir() else iter(())
+            return sorted(name for name in names if not name.startswith("."))
+        # By a pattern, because Spark hides names with _ or . only below the paths that it gets.
         below = self._listed(folder, "/*") or []
-        return sorted({one.partition("/")[0] for one in self._relative(below, folder)})
+        return sorted({path.partition("/")[0] for path in self._relative(below, folder)})
 
     def files_below(self, folder: str) -> list[str]:
-        """Every file at any depth, relative to `folder`, sorted; without Hadoop's checksums."""
+        """Return every file at any depth, relative to `folder`, sorted, without Hadoop's
+        checksums."""
         if self._local is not None:
             top = self._local / folder
-            files = (one for one in top.rglob("*") if one.is_file() and not _is_checksum(one))
-            return sorted(one.relative_to(top).as_posix() for one in files)
+            files = (file for file in top.rglob("*") if file.is_file() and not _is_checksum(file))
+            return sorted(file.relative_to(top).as_posix() for file in files)
         return sorted(self._relative(self._listed(folder) or [], folder))
 
     def read_json(self, name: str) -> Any:
-        """A file's content. FileNotFoundError where there is none."""
+        """Return a file's content. Raises FileNotFoundError if there is no file."""
         if self._local is not None:
             return json.loads((self._local / name).read_text("utf-8"))
         try:
@@ -75,14 +77,14 @@ class Files:
         return json.loads("".join(row.value for row in rows))
 
     def read_all_json(self, folder: str) -> list[Any]:
-        """The content of each `*.json` directly in a folder, by their names."""
+        """Return the content of each `*.json` directly in a folder, in the order of their names."""
         if self._local is not None:
-            names = [one for one in self.names(folder) if one.endswith(".json")]
-            return [self.read_json(f"{folder}/{one}") for one in names]
+            names = [name for name in self.names(folder) if name.endswith(".json")]
+            return [self.read_json(f"{folder}/{name}") for name in names]
         reader = self._spark.read.option("wholetext", "true")
         try:
-            found = reader.text(f"{exactly(self._path(folder))}/*.json")
-            rows = found.select("_metadata.file_path", "value").collect()
+            contents = reader.text(f"{exactly(self._path(folder))}/*.json")
+            rows = contents.select("_metadata.file_path", "value").collect()
         except AnalysisException as error:
             if "PATH_NOT_FOUND" not in str(error):
                 raise
@@ -91,7 +93,7 @@ class Files:
         return [json.loads(texts[path]) for path in sorted(texts)]
 
     def write_json(self, name: str, content: Any) -> None:
-        """Put a file in place whole. FileExistsError where it is there already."""
+        """Put a complete file in place. Raises FileExistsError if the file exists already."""
         if self._local is not None:
             _put(self._local / name, json.dumps(content, indent=1) + "\n")
             return
@@ -101,11 +103,12 @@ class Files:
         except AnalysisException as error:
             if self._listed(name):
                 raise FileExistsError(self._path(name)) from error
-            # A writer that was killed left its folder without a file.
+            # A killed writer left its folder without a file.
             frame.write.mode("overwrite").text(self._path(name))
 
     def check_seen_by_spark(self, name: str) -> None:
-        """PipelineError where the Spark of a cluster or server does not see a file that is here."""
+        """Raise PipelineError if the Spark of a cluster or server does not see a file of this
+        machine."""
         if self._local is None:
             return
         try:
@@ -119,12 +122,12 @@ class Files:
             )
 
     def move(self, source: str, target: str) -> None:
-        """Rename a file of this machine; folders on the way are made."""
+        """Rename a file of this machine, and make the folders of `target`."""
         assert self._local is not None, "Spark renames nothing"
         _move(self._local / source, self._local / target)
 
     def delete(self, name: str) -> None:
-        """A file or a whole folder of this machine; nothing where it does not exist."""
+        """Delete a file or a folder of this machine, if it exists. Do nothing off a local disk."""
         if self._local is None:
             return
         there = self._local / name
@@ -138,24 +141,25 @@ class Files:
         return f"{self.root}/{name}" if name else self.root
 
     def _listed(self, name: str, pattern: str = "") -> list[str] | None:
-        """The files at and below a path, or what of it fits a pattern, as Spark lists them; None
-        without any."""
+        """Return the files at and below a path, or those that fit a pattern below the path, as
+        Spark lists them; None if there are none."""
         reader = self._spark.read.format("binaryFile").option("recursiveFileLookup", "true")
         try:
-            found = reader.load(exactly(self._path(name)) + pattern).select("path").collect()
+            rows = reader.load(exactly(self._path(name)) + pattern).select("path").collect()
         except AnalysisException as error:
             if "PATH_NOT_FOUND" not in str(error):
                 raise
             return None
-        return [_BEFORE_PATH.sub("", row.path) for row in found]
+        return [_BEFORE_PATH.sub("", row.path) for row in rows]
 
     def _relative(self, paths: list[str], folder: str) -> list[str]:
         top = _BEFORE_PATH.sub("", self._path(folder)).rstrip("/") + "/"
-        return [one.removeprefix(top) for one in paths]
+        return [path.removeprefix(top) for path in paths]
 
 
 def _put(file: Path, text: str) -> None:
-    """Written and synced beside its place, then linked there: two writers cannot both succeed."""
+    """Write and sync a file beside its place, then link the file there, so that of two writers only
+    one succeeds. Raises FileExistsError."""
     file.parent.mkdir(parents=True, exist_ok=True)
     half = file.with_name(f".{file.name}.half-{os.getpid()}")
     with half.open("w", encoding="utf-8") as out:
@@ -184,7 +188,7 @@ def _sync(folder: Path) -> None:
 
 
 def _checksum(file: Path) -> Path:
-    """Where Hadoop keeps the checksum of a local file."""
+    """Return the path at which Hadoop keeps the checksum of a local file."""
     return file.with_name(f".{file.name}.crc")
 
 
@@ -194,8 +198,8 @@ def _is_checksum(file: Path) -> bool:
 
 def _move(source: Path, target: Path) -> None:
     os.makedirs(target.parent, exist_ok=True)
-    # The checksum first goes away and comes last: a file without one is good, one with another's
-    # is not.
+    # The checksum is removed first and put in place last: a file without a checksum is good, a
+    # file with another file's checksum is not.
     _checksum(target).unlink(missing_ok=True)
     os.rename(source, target)
     if _checksum(source).exists():

@@ -1,10 +1,11 @@
 """An Iceberg table that the job `table` fills: rows and offsets in one snapshot.
 
 A run's snapshot is staged under the run's number as `wap.id`, with its progress among its
-properties, and then published: Iceberg publishes a number once, so a second writer is refused.
-Progress is found again among the ancestors of the present snapshot; where those have expired, in
+properties, and then published: Iceberg publishes a number once, so a second writer is rejected. The
+job reads its progress from the ancestors of the present snapshot. If those have expired, it reads
 the table's properties and the rows themselves. A table is a folder of a Hadoop catalog, which is
-that folder's parent. SQL and DataFrames alone. Source: Iceberg's `WapUtil`, `CherryPickOperation`.
+that folder's parent. Uses SQL and DataFrames alone. Source: Iceberg's `WapUtil`,
+`CherryPickOperation`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _PROPERTIES = {
 
 
 class IcebergTable(SqlTable):
-    """The folder `path`, local or a URI."""
+    """The Iceberg table in the folder `path`, local or a URI."""
 
     def __init__(self, spark: SparkSession, path: str, say: Callable[[str], None] = print) -> None:
         path = path.rstrip("/")
@@ -64,26 +65,30 @@ class IcebergTable(SqlTable):
             spark.conf.set(f"spark.sql.catalog.{self._catalog}{key}", value)
 
     def exists(self) -> bool:
-        """Whether an Iceberg table lies there."""
+        """Return whether an Iceberg table is in the folder."""
         return self._spark.catalog.tableExists(self._name)
 
     def create(self, schema: StructType, properties: Mapping[str, str]) -> None:
-        """An empty table."""
+        """Make an empty table. Raises PipelineError if the folder holds other files, or if another
+        writer makes the table."""
         self._create(schema, "iceberg", {**_PROPERTIES, **properties}, _CONFLICT)
 
     def progress(self) -> Progress | None:
-        """As the newest snapshot tells; else as the properties and the rows do."""
+        """Return the progress in the newest snapshot that has one; without any, that of properties
+        and rows. Return None without a table. Raises PipelineError for a table that this job did
+        not make."""
         if not self.exists():
             return None
         snapshots = self._snapshots()
-        for one in lineage(snapshots, self._head()):
-            found = said(one, snapshots)
-            if found is not None:
-                return found
+        for snapshot in lineage(snapshots, self._head()):
+            progress = said(snapshot, snapshots)
+            if progress is not None:
+                return progress
         return self._of_rows()
 
     def append(self, rows: DataFrame, progress: Progress) -> int:
-        """Add rows in one snapshot, which is staged, then published; return how many."""
+        """Stage rows as a snapshot, publish the snapshot, and return the number of rows. Raises
+        PipelineError if another writer published the run's number."""
         rows = self._adapt(rows, progress.run, _CONFLICT)
         with self._staging(f"{progress.owner}:{progress.run}"):
             writer = rows.writeTo(self._name).option("mergeSchema", "true")
@@ -106,29 +111,32 @@ class IcebergTable(SqlTable):
         return int(summary.get("added-records") or 0)
 
     def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
-        """All that have not expired, up to the present snapshot or the one that is asked for."""
+        """Return the progress of all snapshots that have not expired, oldest first, up to the
+        present snapshot or the given one."""
         snapshots = self._snapshots()
         now = version is None and time is None
         head = self._head() if now else self._as_of(version, time)
-        told = (said(one, snapshots) for one in lineage(snapshots, head))
-        return [one for one in told if one is not None][::-1]
+        commits = (said(snapshot, snapshots) for snapshot in lineage(snapshots, head))
+        return [progress for progress in commits if progress is not None][::-1]
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
-        """Iceberg's time travel; a version is a snapshot's id."""
+        """Return the rows, of a version or a time by Iceberg's time travel; a version is a
+        snapshot's id. Raises PipelineError if there is no such snapshot."""
         what = self._name
         if version is not None or time is not None:
             what += f" VERSION AS OF {self._as_of(version, time)}"
         return self._sql(f"SELECT * FROM {what}")  # noqa: S608 - quoted
 
     def size(self) -> Size:
-        """From its manifests."""
+        """Return the size of the present snapshot, from its manifests."""
         files = self._spark.table(f"{self._name}.files")
         of_all = F.coalesce(F.sum("file_size_in_bytes"), F.lit(0)).alias("size")
         (row,) = files.agg(F.count(F.lit(1)).alias("files"), of_all).collect()
         return Size(row.files, row["size"])
 
     def merge(self, target_bytes: int, everything: bool) -> None:
-        """rewrite_data_files: what it takes is sorted by time."""
+        """Merge small files by `rewrite_data_files` into files of about `target_bytes`, sorted by
+        time; with `everything`, all files."""
         options = {
             "target-file-size-bytes": str(target_bytes),
             "min-input-files": "2",
@@ -140,7 +148,8 @@ class IcebergTable(SqlTable):
         self._call("rewrite_manifests")
 
     def forget(self, days: int) -> None:
-        """expire_snapshots: those staged and never published, too."""
+        """Delete by `expire_snapshots` the snapshots older than `days` days, also staged ones that
+        were never published."""
         before = datetime.now(UTC) - timedelta(days=days)
         self._call("expire_snapshots", older_than=f"TIMESTAMP {literal(f'{before:%F %T}')}")
 
@@ -158,7 +167,7 @@ class IcebergTable(SqlTable):
         finally:
             self._spark.conf.unset(_WAP)
 
-    def _last_run(self, known: Progress) -> int:
+    def _last_run(self, kept: Progress) -> int:
         return last_run(lineage(self._snapshots(), self._head()))
 
     def _head(self) -> int | None:
@@ -166,8 +175,8 @@ class IcebergTable(SqlTable):
         return refs[0].snapshot_id if refs else None
 
     def _snapshots(self) -> dict[int, Row]:
-        found = self._spark.table(f"{self._name}.snapshots")
-        rows = found.select("snapshot_id", "parent_id", "summary").collect()
+        snapshots = self._spark.table(f"{self._name}.snapshots")
+        rows = snapshots.select("snapshot_id", "parent_id", "summary").collect()
         return {row.snapshot_id: row for row in rows}
 
     def _call(self, procedure: str, **arguments: str) -> None:
@@ -177,27 +186,30 @@ class IcebergTable(SqlTable):
 
 
 def lineage(snapshots: Mapping[int, Row], head: int | None) -> Sequence[Row]:
-    """The present snapshot and its ancestors, newest first, as far as they are there."""
-    found = []
-    while head is not None and (one := snapshots.get(head)) is not None:
-        found.append(one)
-        head = one.parent_id
-    return found
+    """Return the snapshot `head` and its ancestors, newest first, without those that have
+    expired."""
+    ancestors = []
+    while head is not None and (snapshot := snapshots.get(head)) is not None:
+        ancestors.append(snapshot)
+        head = snapshot.parent_id
+    return ancestors
 
 
-def said(one: Row, snapshots: Mapping[int, Row]) -> Progress | None:
-    """The progress of a snapshot, or of the staged one that it published."""
-    source = one.summary.get("source-snapshot-id")
+def said(snapshot: Row, snapshots: Mapping[int, Row]) -> Progress | None:
+    """Return the progress of a snapshot, or of the staged snapshot that it published, None without
+    any."""
+    source = snapshot.summary.get("source-snapshot-id")
     if source is not None and int(source) in snapshots:
         return parsed(snapshots[int(source)].summary.get(KEY))
-    return parsed(one.summary.get(KEY))
+    return parsed(snapshot.summary.get(KEY))
 
 
 def last_run(snapshots: Sequence[Row]) -> int:
-    """The greatest run that these published, which their `wap.id` ends in; 0 where none did."""
+    """Return the greatest run that these snapshots published, from the end of their `wap.id`; 0 if
+    there is none."""
     numbers = (
-        str(one.summary.get(key) or "").rpartition(":")[2]
-        for one in snapshots
+        str(snapshot.summary.get(key) or "").rpartition(":")[2]
+        for snapshot in snapshots
         for key in ("wap.id", "published-wap-id")
     )
-    return max((int(one) for one in numbers if one.isdigit()), default=0)
+    return max((int(number) for number in numbers if number.isdigit()), default=0)

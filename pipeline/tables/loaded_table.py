@@ -1,12 +1,12 @@
-"""A table of Parquet that `load` fills: partitioned by date and hour, each run in it once.
+"""A table of Parquet that `load` fills: partitioned by date and hour, with each run once.
 
-A run writes into a folder of its own under `_load/`, then its manifest: which offsets it read and
-which files it wrote. Putting the manifest in place is the commit. Only then the files move to
-`date=…/hour=…/`; a run that was killed in between is finished by the next one, and what was never
-committed is removed. Off a local disk nothing can be moved or removed: there the files stay in the
-run's folder, out of sight of other engines, and what no manifest names stays unread. So the table
-holds every record of the manifests' offsets once, whatever was killed when. Owns the folder; never
-reads a topic.
+A run writes into a folder of its own under `_load/`, and then its manifest, which names the offsets
+that it read and the files that it wrote. Putting the manifest in place is the commit. Only then the
+files move to `date=…/hour=…/`. If a run is killed in between, the next run finishes it; files that
+were never committed are removed. Off a local disk nothing can be moved or removed: the files stay
+in the run's folder, hidden from other engines, and files without a manifest are not read. So the
+table holds every record of the manifests' offsets once, whenever a run was killed. Owns the folder;
+never reads a topic.
 """
 
 from __future__ import annotations
@@ -33,32 +33,33 @@ FOLDERS = ("date", "hour")
 _OWN = "_load"
 _STAGING = f"{_OWN}/staging"
 _STAYING = f"{_OWN}/rows"
-# A folder `ottla_run=…` is a column for Spark: else each run would be a table of its own to it.
+# Spark takes a folder `ottla_run=…` for a column; otherwise each run would be a table of its own.
 _RUN = "ottla_run"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One committed run. Offsets by partition, as text: it is JSON."""
+    """A committed run. Offsets are by partition as text, because a manifest is JSON."""
 
     run: int
     topic: str
     cluster_id: str
     starts: dict[str, int]
     ends: dict[str, int]
-    """One past the last offset that the run read."""
+    """The offset after the last that the run read, by partition."""
     staging: str
     files: list[str]
-    """Where they lie in the staging folder, `date=…/hour=…/part-….parquet`."""
+    """The paths of the files in the staging folder, `date=…/hour=…/part-….parquet`."""
     schema: str | None = None
-    """Of the rows, as Spark's JSON; None where an older version wrote the raw records alone."""
+    """The schema of the rows, as Spark's JSON; None if an older version wrote the raw records
+    alone."""
     properties: dict[str, str] | None = None
-    """What is kept with the table, from this run on."""
+    """The properties of the table from this run on."""
     stays: bool = False
-    """Whether the files stay where they were written, off a local disk."""
+    """Whether the files stay in the staging folder, because the table is off a local disk."""
 
     def placed(self) -> list[str]:
-        """Where the files lie in the table, in the same order."""
+        """Return the paths of the files in the table, in the order of `files`."""
         if self.stays:
             return [f"{self.staging}/{file}" for file in self.files]
         return [
@@ -68,16 +69,16 @@ class Manifest:
 
 
 def layout(records: DataFrame) -> DataFrame:
-    """Rows with the columns of a record's place as rows of the table, in the order they are kept.
+    """Return records as rows of the table, in their order there; they have the place's columns.
 
-    A column that has the name of a folder is called `value_date`, `value_hour` or
-    `value_ottla_run`; PipelineError where one is called so already.
+    A column with the name of a folder becomes `value_date`, `value_hour` or `value_ottla_run`.
+    Raises PipelineError if a column has this name already.
     """
-    own = {one: f"value_{one}" for one in records.columns if one.lower() in (*FOLDERS, _RUN)}
-    for one, other in own.items():
+    own = {name: f"value_{name}" for name in records.columns if name.lower() in (*FOLDERS, _RUN)}
+    for field, other in own.items():
         if other.lower() in (name.lower() for name in records.columns):
             raise PipelineError(
-                f"the fields {one} and {other} would have one column, {other}: give a --schema "
+                f"the fields {field} and {other} would have one column, {other}: give a --schema "
                 "without one of them"
             )
     rows = records.withColumnsRenamed(own).select(
@@ -90,7 +91,7 @@ def layout(records: DataFrame) -> DataFrame:
 
 
 class LoadedTable:
-    """The folder `path`, local or a URI."""
+    """The table in the folder `path`, local or a URI."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
@@ -98,24 +99,24 @@ class LoadedTable:
         self._files = Files(spark, path)
 
     def exists(self) -> bool:
-        """Whether `load` has made it."""
+        """Return whether `load` has made the table."""
         return self._files.exists(_OWN)
 
     def manifests(self) -> list[Manifest]:
-        """Every committed run, in order."""
+        """Return the manifests of all committed runs, in order."""
         return [Manifest(**kept) for kept in self._files.read_all_json(_OWN)]
 
     def check_folder(self) -> None:
-        """PipelineError where somebody else's files lie in a folder that is no table yet."""
+        """Raise PipelineError if a folder that is no table yet holds other files."""
         if not self.exists() and self._files.names():
             raise PipelineError(
                 f"{self.path} holds files that load did not write: name another --table"
             )
 
     def finish_last(self) -> int:
-        """Put in place what the last run had committed; how many of its files that were.
+        """Put the files of the last committed run in place, and return how many were moved.
 
-        Removes what no run committed.
+        Removes the files that no run committed.
         """
         moved = 0
         manifests = self.manifests()
@@ -134,8 +135,8 @@ class LoadedTable:
         properties: Mapping[str, str] | None = None,
         run: int | None = None,
     ) -> Manifest:
-        """Add one run, whole; the next one where no `run` is named. PipelineError where another
-        load came between."""
+        """Add a complete run, by default the next one, and return its manifest. Raises
+        PipelineError if another load has committed the same run."""
         run = run or len(self.manifests()) + 1
         stays = not self._files.is_local
         name = f"{run:06}-{uuid.uuid4().hex}"
@@ -145,10 +146,10 @@ class LoadedTable:
             run=run,
             topic=topic,
             cluster_id=cluster_id,
-            starts={str(one): offset for one, offset in starts.items()},
-            ends={str(one): offset for one, offset in ends.items()},
+            starts={str(partition): offset for partition, offset in starts.items()},
+            ends={str(partition): offset for partition, offset in ends.items()},
             staging=staging,
-            files=[one for one in self._files.files_below(staging) if one.endswith(".parquet")],
+            files=[file for file in self._files.files_below(staging) if file.endswith(".parquet")],
             schema=rows.schema.json(),
             properties=None if properties is None else dict(properties),
             stays=stays,
@@ -160,12 +161,13 @@ class LoadedTable:
         return manifest
 
     def count(self, manifest: Manifest) -> int:
-        """Return how many rows a run has written: what the ends of its files say."""
+        """Return the number of rows that a run has written, from the footers of its files."""
         files = [exactly(f"{self._files.root}/{file}") for file in manifest.placed()]
         return self._spark.read.parquet(*files).count() if files else 0
 
     def commit(self, manifest: Manifest) -> None:
-        """From here on the run counts."""
+        """Put the manifest in place, which commits the run. Raises PipelineError if another load
+        has committed the same run."""
         try:
             self._files.write_json(f"{_OWN}/{manifest.run:06}.json", asdict(manifest))
         except FileExistsError as error:
@@ -175,16 +177,18 @@ class LoadedTable:
             ) from error
 
     def read(self) -> DataFrame:
-        """All rows of committed runs; `date` and `hour` are columns too."""
+        """Return all rows of committed runs; `date` and `hour` are columns too."""
         manifests = self.manifests()
         schema: StructType | str = f"{SCHEMA}, date DATE, hour INT"
         if manifests and manifests[-1].schema is not None:
             schema = StructType.fromJson(json.loads(manifests[-1].schema))
         frames = []
         for stays, base in ((False, self._files.root), (True, f"{self._files.root}/{_STAYING}")):
-            chosen = [one for one in manifests if one.stays == stays]
+            chosen = [manifest for manifest in manifests if manifest.stays == stays]
             placed = [
-                exactly(f"{self._files.root}/{file}") for one in chosen for file in one.placed()
+                exactly(f"{self._files.root}/{file}")
+                for manifest in chosen
+                for file in manifest.placed()
             ]
             if placed:
                 reader = self._spark.read.schema(schema).option("basePath", base)

@@ -1,8 +1,8 @@
-"""A table of plain Parquet that the job `table` fills: `LoadedTable` as the job asks for it.
+"""A table of plain Parquet that the job `table` fills: a `LoadedTable` as a `Table`.
 
-Parquet has no commit: the table is what its manifests name, and is read by them. A program that
-reads the folder itself may see half of a run while it is put in place. Files stay as small as they
-were written, and there is no way back to an older version.
+Parquet has no commit: the manifests name the files of the table. A program that reads the folder
+itself may read half of a run while the run is put in place. Files stay as small as they were
+written, and there are no older versions.
 """
 
 from __future__ import annotations
@@ -23,32 +23,36 @@ LOCAL_SETTINGS: dict[str, str] = {}
 
 
 class ParquetTable:
-    """The folder `path`, local or a URI."""
+    """The table of plain Parquet in the folder `path`, local or a URI."""
 
     def __init__(self, spark: SparkSession, path: str, say: Callable[[str], None] = print) -> None:
-        """`say` is not needed: every reader of Parquet reads each table."""
+        """Open the folder. `say` is not used, because every reader of Parquet reads each table."""
         self.path = path.rstrip("/")
         self._table = LoadedTable(spark, self.path)
         self._properties: dict[str, str] | None = None
 
     def exists(self) -> bool:
-        """Whether a run began to write it."""
+        """Return whether a run has begun to write the table."""
         return self._table.exists()
 
     def create(self, schema: StructType, properties: Mapping[str, str]) -> None:
-        """Nothing is written yet: the first manifest makes the table."""
+        """Keep the properties for the first manifest, which makes the table. Raises PipelineError
+        if the folder holds other files."""
         self._table.check_folder()
         self.remember(properties)
 
     def properties(self) -> dict[str, str]:
-        """Of the newest manifest that has some."""
+        """Return the properties of the newest manifest that has some, with those to be kept."""
         if self._properties is None:
-            found = [one.properties for one in self._table.manifests() if one.properties]
-            self._properties = dict(found[-1]) if found else {}
+            kept = [
+                manifest.properties for manifest in self._table.manifests() if manifest.properties
+            ]
+            self._properties = dict(kept[-1]) if kept else {}
         return self._properties
 
     def progress(self) -> Progress | None:
-        """By the manifests; puts in place what the last run had committed."""
+        """Return the progress in the last manifest, None without one, and put the files of its run
+        in place. Raises PipelineError if the folder holds other files."""
         manifests = self._table.manifests()
         if not manifests:
             self._table.check_folder()
@@ -57,11 +61,12 @@ class ParquetTable:
         return _progress(manifests)
 
     def expect(self, columns: StructType) -> None:
-        """Do nothing: only the job's manifests say what the columns are."""
+        """Do nothing, because only the job's manifests say what the columns are."""
 
     def append(self, rows: DataFrame, progress: Progress) -> int:
-        """Add rows with one manifest; return how many."""
-        ends = {one: progress.ends[one] for one in progress.starts}
+        """Add rows with one manifest, and return their number. Raises PipelineError if another load
+        has committed the same run."""
+        ends = {partition: progress.ends[partition] for partition in progress.starts}
         manifest = self._table.write(
             layout(rows),
             progress.topic,
@@ -74,30 +79,32 @@ class ParquetTable:
         return self._table.count(manifest)
 
     def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
-        """All of them."""
+        """Return the progress of all runs, oldest first. Raises PipelineError for a version or a
+        time."""
         self._refuse_versions(version, time)
         manifests = self._table.manifests()
         return [_progress(manifests[:number]) for number in range(1, len(manifests) + 1)]
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
-        """By the manifests, without the columns of its folders."""
+        """Return the rows of committed runs, without the columns of the folders. Raises
+        PipelineError for a version or a time."""
         self._refuse_versions(version, time)
         return self._table.read().drop(*FOLDERS)
 
     def size(self) -> Size:
-        """Without the files' sizes: nothing here is ever merged."""
-        return Size(sum(len(one.files) for one in self._table.manifests()), None)
+        """Return the number of files, without their size, because they are never merged."""
+        return Size(sum(len(manifest.files) for manifest in self._table.manifests()), None)
 
     def merge(self, target_bytes: int, everything: bool) -> None:
-        """Not for Parquet."""
+        """Raise PipelineError, because Parquet has no merge and no versions."""
         raise PipelineError(f"{self.path} is of plain Parquet, whose files are not merged")
 
     def remember(self, properties: Mapping[str, str]) -> None:
-        """With the next manifest; each has its own progress already."""
+        """Keep the properties for the next manifest; each manifest has its own progress already."""
         self._properties = {**self.properties(), **properties}
 
     def forget(self, days: int) -> None:
-        """Not for Parquet."""
+        """Raise PipelineError, because Parquet has no merge and no versions."""
         raise no_versions(self.path)
 
     def _refuse_versions(self, version: str | None, time: str | None) -> None:
@@ -110,8 +117,8 @@ def _progress(manifests: list[Manifest]) -> Progress:
     last = manifests[-1]
     kept = parsed((last.properties or {}).get(KEY))
     ends: dict[int, int] = {}
-    for one in manifests:
-        ends.update({int(partition): end for partition, end in one.ends.items()})
+    for manifest in manifests:
+        ends.update({int(partition): end for partition, end in manifest.ends.items()})
     return Progress(
         topic=last.topic,
         cluster_id=last.cluster_id,

@@ -1,7 +1,7 @@
-"""How far a table holds its topic: what the job `table` commits together with the rows.
+"""The progress of a table: how far it holds its topic, which the job `table` commits with the rows.
 
-Owns the form of it (JSON, under one key of a commit's metadata and of the table's properties) and
-what may follow what. Pure: knows no Spark and no table format.
+Owns its form (JSON, under one key of a commit's metadata and of the table's properties) and the
+rules for the next progress. Pure: knows no Spark and no table format.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ class Gap(NamedTuple):
     """The time at which the job skipped them, in ISO 8601 (UTC)."""
 
     def text(self, topic: str) -> str:
-        """Return the offsets as a person reads them, both ends included."""
+        """Return the offsets as users read them, both ends included."""
         return f"offsets {self.start} to {self.end - 1} of {topic}-{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One commit, and all that the table holds after it. Offsets by partition."""
+    """A commit, and the offsets that the table holds after it. Offsets are by partition."""
 
     topic: str
     cluster_id: str
     run: int
-    """Counts the commits, from 1; 0 is a table that is made and holds nothing."""
+    """The number of the commit, from 1; 0 is a new table without rows."""
     starts: Mapping[int, int]
-    """The offsets at which this commit began to read, of the partitions that it read."""
+    """The offsets at which this commit began to read, for the partitions that it read."""
     ends: Mapping[int, int]
-    """One past the last offset that the table holds, of all partitions."""
+    """The offset after the last that the table holds, for all partitions."""
     of: str = ROWS
     """The kind of the commit: ROWS or DEAD_LETTERS, each with an id of its own."""
     writer: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Tells this commit from another job's of the same number."""
+    """An id that distinguishes this commit from another job's commit of the same number."""
     topic_id: str | None = None
-    """22 letters, as Kafka writes it: a topic that is deleted and made again under its name has
-    another one. None where the brokers give none (before Kafka 2.8), and in commits of older
-    versions of this job."""
+    """The topic's id in 22 characters, as Kafka writes it: a topic that is deleted and made again
+    under its name has another id. None if the brokers give none (before Kafka 2.8), and in commits
+    of older versions of this job."""
     began: Mapping[int, int] = field(default_factory=dict)
     """The offsets at which `--from` made the table begin; empty without that option."""
     gaps: tuple[Gap, ...] = ()
     """The offsets that `--skip-lost` skipped in all commits so far, oldest first."""
     epochs: Mapping[int, int] = field(default_factory=dict)
-    """The epoch of the leader that gave the offset in `ends`, of the partitions of which it is
-    known. A log of a later epoch that ended before that offset has lost records (KIP-320)."""
+    """The epoch of the leader that gave the offset in `ends`, for partitions with a known epoch. A
+    log of a later epoch that ended before that offset has lost records (KIP-320)."""
 
     @property
     def owner(self) -> str:
@@ -74,9 +74,9 @@ class Progress:
         gaps: Iterable[Gap] = (),
         epochs: Mapping[int, int] | None = None,
     ) -> Progress:
-        """Return the next commit, of the partitions in `starts` and `ends`, which may be a few.
+        """Return the next commit, for the partitions in `starts` and `ends`, which may be a few.
 
-        `gaps`: skipped before this commit. `epochs`: the leader epochs at `ends`, if known.
+        `gaps` were skipped before this commit. `epochs` has the leader epochs at `ends`, if known.
         """
         kept = {index: epoch for index, epoch in self.epochs.items() if index not in ends}
         given = {index: epoch for index, epoch in (epochs or {}).items() if index in ends}
@@ -155,20 +155,20 @@ def parsed(text: str | None) -> Progress | None:
         return None
 
 
-def farthest(known: Progress, last_offsets: Mapping[int, int], run: int) -> Progress:
-    """Return the progress of a table whose newest commits are forgotten: of an older commit, which
-    is `known`, and of the greatest offset of each partition in the rows."""
-    ends, epochs = dict(known.ends), dict(known.epochs)
+def farthest(older: Progress, last_offsets: Mapping[int, int], run: int) -> Progress:
+    """Return the progress of a table whose newest commits are not kept any more, from the progress
+    `older` of an older commit, and the greatest offset of each partition in the rows."""
+    ends, epochs = dict(older.ends), dict(older.epochs)
     for partition, last in last_offsets.items():
         if last >= ends.get(partition, 0):
             ends[partition] = last + 1
             epochs.pop(partition, None)  # a later leader may have given the later offset
-    return replace(known, run=max(run, known.run), ends=ends, epochs=epochs)
+    return replace(older, run=max(run, older.run), ends=ends, epochs=epochs)
 
 
 def ranges(commits: Iterable[Progress]) -> tuple[dict[int, tuple[int, int]], list[str]]:
-    """Return from where to where each partition was loaded, and the offsets between two commits,
-    given in their order, that neither of them has loaded and none names as a gap."""
+    """Return the loaded range of each partition, and sentences on the offsets between two commits,
+    given in their order, that neither commit has loaded and none names as a gap."""
     loaded: dict[int, tuple[int, int]] = {}
     holes = []
     for commit in commits:
@@ -195,10 +195,10 @@ def skipped_in(gaps: Iterable[Gap], loaded: Mapping[int, tuple[int, int]]) -> li
 
 
 def _by_text(offsets: Mapping[int, int]) -> dict[str, int]:
-    """Return a mapping by partition as JSON has it, in the partitions' order."""
+    """Return a mapping by partition as JSON requires, in the partitions' order."""
     return {str(partition): offset for partition, offset in sorted(offsets.items())}
 
 
 def _by_number(kept: Mapping[str, int]) -> dict[int, int]:
-    """Return a mapping of JSON by partition."""
+    """Return a mapping by partition from a mapping of JSON."""
     return {int(partition): offset for partition, offset in kept.items()}

@@ -1,7 +1,7 @@
-"""A table that SQL knows by a name: what Delta and Iceberg have in common for the job `table`.
+"""A table with a name in SQL: the common part of Delta and Iceberg for the job `table`.
 
-Owns its creation, its properties, and how far it is by these and its rows if no commit tells; and
-how its columns follow the rows before a commit: types grow, a renamed column is refused.
+Owns the table's creation and properties, and its progress from these and the rows if no commit has
+any. Owns also the changes of columns before a commit: types grow, a renamed column is rejected.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from pipeline.tables.table import (
 
 
 class SqlTable:
-    """The table `name` in the folder `path`, which Spark has as `place`. A format adds what
-    differs."""
+    """The table `name` in the folder `path`, which is `place` in Spark's notation. A subclass adds
+    the calls of its format."""
 
     def __init__(
         self, spark: SparkSession, path: str, place: str, name: str, say: Callable[[str], None]
@@ -39,12 +39,12 @@ class SqlTable:
         self._name = name
         self._say = say
         self._columns: StructType | None = None
-        """Those that the job has written; None before it wrote or expected some."""
-        self._known: StructType | None = None
-        """Those that the table had at the last look."""
+        """The columns that the job has written; None before it wrote or expected columns."""
+        self._checked: StructType | None = None
+        """The columns that the table had at the last check."""
 
     def properties(self) -> dict[str, str]:
-        """Return the properties that SHOW TBLPROPERTIES has."""
+        """Return the properties from SHOW TBLPROPERTIES."""
         rows = self._sql(f"SHOW TBLPROPERTIES {self._name}").collect()
         return {row.key: row.value for row in rows}
 
@@ -53,20 +53,20 @@ class SqlTable:
         self._sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({pairs(properties)})")
 
     def expect(self, columns: StructType) -> None:
-        """See `Table`."""
+        """Take these as the columns that the job has written by now, as `Table.expect` says."""
         there = self.read().schema
         refuse_renamed(self.path, columns, there)
-        self._columns, self._known = columns, there
+        self._columns, self._checked = columns, there
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
-        """See `Table`."""
+        """Return the rows, as of a version or a time, as `Table.read` says."""
         raise NotImplementedError
 
     def _create(
         self, schema: StructType, form: str, properties: Mapping[str, str], conflict: Sequence[str]
     ) -> None:
-        """Create the table. `form`: what follows USING. `conflict`: words of errors that say that
-        another writer made the table in the same moment."""
+        """Create the table. `form` follows USING. `conflict` has words of the errors that report
+        that another writer made the table in the same moment; then PipelineError is raised."""
         refuse_files(self._spark, self.path)
         try:
             self._sql(
@@ -79,23 +79,23 @@ class SqlTable:
             raise
 
     def _adapt(self, rows: DataFrame, run: int, conflict: Sequence[str]) -> DataFrame:
-        """Let the types of the table grow to those of rows that `run` is to add; return the rows
-        with types as wide as the table's.
+        """Let the types of the table grow to those of `rows`, and return `rows` with types as wide.
 
-        Each growth is a commit of its own. If the job is killed between them, or before the rows
-        are added, the next run finds what is left to do. `conflict`: words of errors by which
-        another writer changed the table in the same moment.
+        Each growth is a commit of its own. If the job is killed between them, or before it adds the
+        rows, the next run makes the growths that are missing. `conflict` has words of the errors by
+        which another writer changed the table in the same moment; then PipelineError is raised,
+        which names `run`.
         """
         there = self.read().schema
         if self._columns is not None:
-            refuse_renamed(self.path, self._columns, there, self._known)
+            refuse_renamed(self.path, self._columns, there, self._checked)
         try:
             self._grow(list(growths(there, rows.schema)))
         except Exception as error:
             if says(error, conflict):
                 raise another_writer(self.path, run) from error
             raise
-        self._columns, self._known = rows.schema, there
+        self._columns, self._checked = rows.schema, there
         wide = fitted(rows.schema, there)
         assert isinstance(wide, StructType), "it is one of rows"
         casts = {
@@ -105,10 +105,10 @@ class SqlTable:
         }
         return rows.withColumns(casts) if casts else rows
 
-    def _grow(self, found: Sequence[Growth]) -> None:
-        if found:
+    def _grow(self, wanted: Sequence[Growth]) -> None:
+        if wanted:
             self._before_growth()
-        for growth in found:
+        for growth in wanted:
             path = ".".join(quoted(name) for name in growth.path)
             kind = type_text(growth.wider)
             self._sql(f"ALTER TABLE {self._name} ALTER COLUMN {path} TYPE {kind}")
@@ -121,15 +121,16 @@ class SqlTable:
         self._say(f"{self.path}: {growth}")
 
     def _of_rows(self) -> Progress:
-        """Return the progress that properties and rows show after the commits are gone."""
-        known = parsed(self.properties().get(KEY))
-        if known is None:
+        """Return the progress that properties and rows show after the commits are no longer kept.
+        Raises PipelineError if the properties have none."""
+        kept = parsed(self.properties().get(KEY))
+        if kept is None:
             raise not_ours(self.path)
         last = self.read().groupBy("partition").agg(F.max("offset").alias("last"))
         offsets = {row.partition: row.last for row in last.collect()}
-        return farthest(known, offsets, self._last_run(known))
+        return farthest(kept, offsets, self._last_run(kept))
 
-    def _last_run(self, known: Progress) -> int:
+    def _last_run(self, kept: Progress) -> int:
         """Return the greatest run that the table still shows, 0 if there is none."""
         raise NotImplementedError
 

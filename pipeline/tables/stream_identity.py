@@ -1,9 +1,9 @@
-"""Whose checkpoint and whose table: a stream goes on only with what is its own.
+"""The identity of a stream: a stream goes on only with its own checkpoint and its own table.
 
 Owns `stream.json` and `topic.json` in the checkpoint and `_stream.json` in the table. A checkpoint
-holds offsets of one topic of one cluster, and sums of one window: with others it would go on
-wrongly and silently. `topic.json` has the topic's id; a checkpoint of an older version gets it when
-the stream goes on.
+holds offsets of a topic in a cluster, and sums of a window length: with another topic, cluster or
+window the results would be wrong without an error. `topic.json` has the topic's id; a checkpoint of
+an older version gets the file when the stream goes on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SPARKS_OWN = ("offsets", "commits", "metadata")
 
 @dataclass(frozen=True, slots=True)
 class StreamIdentity:
-    """What a checkpoint is bound to."""
+    """The settings that a checkpoint is bound to."""
 
     topic: str
     cluster_id: str
@@ -45,9 +45,10 @@ def claim(
     topic_id: str | None,
     check_new: Callable[[], None],
 ) -> bool:
-    """Bind checkpoint and table to this stream, or see that they are; whether it is a new one.
+    """Bind checkpoint and table to this stream, or check that they are. Return whether it is new.
 
-    `check_new` runs before anything is written. PipelineError where they are another's.
+    `check_new` runs before anything is written. Raises PipelineError if the checkpoint or the table
+    belongs to another stream, or the topic was made again.
     """
     at_checkpoint, at_table = Files(spark, checkpoint), Files(spark, table)
     is_new = not at_checkpoint.exists(CHECKPOINT_FILE)
@@ -62,9 +63,9 @@ def claim(
         at_checkpoint.write_json(CHECKPOINT_FILE, {"stream_id": stream_id, **asdict(wanted)})
         at_checkpoint.check_seen_by_spark(CHECKPOINT_FILE)
     else:
-        found = at_checkpoint.read_json(CHECKPOINT_FILE)
-        stream_id = found["stream_id"]
-        refuse_differences(checkpoint, found, wanted)
+        kept = at_checkpoint.read_json(CHECKPOINT_FILE)
+        stream_id = kept["stream_id"]
+        refuse_differences(checkpoint, kept, wanted)
         _refuse_other_table(at_table, table, stream_id)
     _bind_to_topic(at_checkpoint, checkpoint, wanted.topic, topic_id)
     if not at_table.exists(TABLE_FILE):
@@ -85,18 +86,19 @@ def _bind_to_topic(files: Files, checkpoint: str, topic: str, topic_id: str | No
         files.write_json(TOPIC_FILE, {"topic_id": topic_id})
 
 
-def refuse_differences(checkpoint: str, found: dict[str, str], wanted: StreamIdentity) -> None:
-    """PipelineError for the first field in which a checkpoint is another's."""
+def refuse_differences(checkpoint: str, kept: dict[str, str], wanted: StreamIdentity) -> None:
+    """Raise PipelineError for the first setting in which the settings `kept` of a checkpoint
+    differ."""
     for name, value in asdict(wanted).items():
-        if found.get(name) == value:
+        if kept.get(name) == value:
             continue
         if name == "topic":
-            what = f"is of topic {found.get(name)}, not of {value}"
+            what = f"is of topic {kept.get(name)}, not of {value}"
         elif name == "cluster_id":
-            what = f"is of another cluster ({found.get(name)}; this one is {value})"
+            what = f"is of another cluster ({kept.get(name)}; this one is {value})"
         else:
             option = f"--{name.replace('_', '-')}"
-            what = f"was made with {option} {found.get(name)!r}, not {value!r}"
+            what = f"was made with {option} {kept.get(name)!r}, not {value!r}"
         raise PipelineError(
             f"checkpoint {checkpoint} {what}: name another --checkpoint and --table to begin anew"
         )

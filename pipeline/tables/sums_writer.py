@@ -1,7 +1,7 @@
-"""What a stream does with one batch of its sums: into the table, and into the compacted topic.
+"""The writer of a batch of sums, into the table and into the compacted topic.
 
-Behind Spark Connect this runs in a Python beside the server, to which it is sent by value; so it
-holds text alone, and takes its session from the rows.
+With Spark Connect, this runs in a Python process beside the server, to which it is sent by value;
+so it holds text alone, and takes its session from the rows.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from pipeline.tables import aggregates
 
 @dataclass(frozen=True, slots=True)
 class SumsWriter:
-    """Called with the rows of one batch and its number; may be called again with the same."""
+    """The function that Spark calls with the rows of a batch and its number, maybe again with the
+    same."""
 
     table: str
     results_topic: str
     sink: Mapping[str, str]
-    """Options of Spark's Kafka sink, `Connection.writing()`."""
+    """The options of Spark's Kafka sink, from `Connection.writing()`."""
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Write one batch to both places."""
-        kept = rows.persist()  # computing it twice would change the state twice
+        """Write a batch to the table and to the topic. Do nothing for a batch without rows."""
+        kept = rows.persist()  # a second evaluation would change the state twice
         try:
             if kept.isEmpty():
                 return

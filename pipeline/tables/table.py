@@ -1,6 +1,6 @@
-"""A table that the job `table` fills, whatever its format: what the job asks of it.
+"""A table that the job `table` fills, independent of its format: the calls of the job.
 
-`open_table` gives the one that a format names. Owns the words by which a second writer is refused.
+`open_table` returns the table of a format. Owns the sentences by which a second writer is rejected.
 Never reads a topic.
 """
 
@@ -28,94 +28,99 @@ FORMATS = ("delta", "iceberg", "parquet")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a reader of the table opens."""
+    """The files that a reader of the table opens."""
 
     files: int
     size_bytes: int | None
-    """None where files are never merged."""
+    """The bytes of all files; None if files are never merged."""
 
 
 class Table(Protocol):
-    """A table at a path. `append` is a transaction: rows and progress, or neither."""
+    """A table at a path. `append` is a transaction: it adds rows and progress, or neither."""
 
     path: str
 
     def exists(self) -> bool:
-        """Whether there is a table of this format."""
+        """Return whether there is a table of this format at the path."""
         ...
 
     def create(self, schema: StructType, properties: Mapping[str, str]) -> None:
-        """Make it, if it is not there, with its progress (`progress.KEY`) among the properties.
+        """Make the table if it does not exist, with its progress among the properties.
 
-        PipelineError where something else lies there.
+        The key of the progress is `progress.KEY`. Raises PipelineError if there are other files at
+        the path.
         """
         ...
 
     def properties(self) -> dict[str, str]:
-        """What is kept with the table."""
+        """Return the properties that are kept with the table."""
         ...
 
     def progress(self) -> Progress | None:
-        """How far it holds its topic; None if it is not there.
+        """Return how far the table holds its topic, None if there is no table.
 
-        PipelineError for a table that this job did not make.
+        Raises PipelineError for a table that this job did not make.
         """
         ...
 
     def expect(self, columns: StructType) -> None:
         """Take these as the columns that the job has written by now.
 
-        PipelineError if a person has renamed one of them, here and in each `append`.
+        Raises PipelineError if a user has renamed one of them; each later `append` does so, too.
         """
         ...
 
     def append(self, rows: DataFrame, progress: Progress) -> int:
-        """Add rows, whole; return how many. Columns are added and types grow as the rows need it.
+        """Add all rows, and return their number.
 
-        PipelineError where another writer came between: nothing was added.
+        Columns are added and types grow as the rows require. Raises PipelineError if another writer
+        has committed the same run: then nothing was added.
         """
         ...
 
     def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
-        """Those that are still remembered, oldest first; up to a version or a time, as `read`."""
+        """Return the progress of the commits that are still kept, oldest first, up to a version or
+        a time as in `read`."""
         ...
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
-        """All rows, as of a version or a time. PipelineError where it cannot go back."""
+        """Return all rows, as of a version or a time (UTC). Raises PipelineError if that version is
+        not kept."""
         ...
 
     def size(self) -> Size:
-        """Of its present version."""
+        """Return the size of the present version."""
         ...
 
     def merge(self, target_bytes: int, everything: bool) -> None:
-        """Small files into files of `target_bytes`, sorted by time; `everything` sorts it all."""
+        """Merge small files into files of `target_bytes`, sorted by time; with `everything`, all
+        files."""
         ...
 
     def remember(self, properties: Mapping[str, str]) -> None:
-        """Keep these where no commit that ages takes them away."""
+        """Keep these properties with the table, where they do not expire as commits do."""
         ...
 
     def forget(self, days: int) -> None:
-        """Delete the versions older than this, and their files."""
+        """Delete the versions older than `days` days, and their files."""
         ...
 
 
 def wants(forms: Sequence[str], local: bool) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The Maven packages and the settings that these formats want of Spark."""
+    """Return the Maven packages and the settings of Spark that these formats require."""
     modules = [_module(form) for form in dict.fromkeys(forms)]
-    extensions = ",".join(filter(None, (one.SETTINGS.get(_EXTENSIONS) for one in modules)))
+    extensions = ",".join(filter(None, (module.SETTINGS.get(_EXTENSIONS) for module in modules)))
     settings: dict[str, str] = {}
-    for one in modules:
-        settings |= {**one.SETTINGS, **(one.LOCAL_SETTINGS if local else {})}
+    for module in modules:
+        settings |= {**module.SETTINGS, **(module.LOCAL_SETTINGS if local else {})}
     if extensions:
         settings[_EXTENSIONS] = extensions
-    return tuple(package for one in modules for package in one.PACKAGES), settings
+    return tuple(package for module in modules for package in module.PACKAGES), settings
 
 
 def form_of(path: str) -> str | None:
-    """The format of the table in a folder of this machine, by its files; None where there is none,
-    or where the path is of another file system."""
+    """Return the format of the table in a folder of this machine, by its files; None if there is no
+    table, or if the path is of another file system."""
     folder = Path(path.removeprefix("file://").removeprefix("file:"))
     if (folder / "_delta_log").is_dir():
         return "delta"
@@ -131,7 +136,8 @@ def _silent(_: str) -> None:
 def open_table(
     spark: SparkSession, form: str, path: str, say: Callable[[str], None] = _silent
 ) -> Table:
-    """Return the table at a path, there or not. `say` gets sentences for other readers' sake."""
+    """Return the table at a path, which may not exist yet. `say` gets sentences about readers that
+    cannot read the table."""
     name = {"delta": "DeltaTable", "iceberg": "IcebergTable", "parquet": "ParquetTable"}[form]
     made: Table = getattr(_module(form), name)(spark, path, say)
     return made
@@ -142,14 +148,15 @@ def _module(form: str) -> ModuleType:
 
 
 def columns_of(schema: StructType) -> str:
-    """For CREATE TABLE."""
-    return ", ".join(f"{quoted(one.name)} {type_text(one.dataType)}" for one in schema.fields)
+    """Return the columns as CREATE TABLE requires them."""
+    return ", ".join(f"{quoted(field.name)} {type_text(field.dataType)}" for field in schema.fields)
 
 
 def type_text(kind: DataType) -> str:
-    """Return a type as SQL has it; Spark's own text leaves the names inside it bare."""
+    """Return a type as SQL requires it, because Spark's own text does not quote the names
+    inside."""
     if isinstance(kind, StructType):
-        fields = ", ".join(f"{quoted(one.name)}: {type_text(one.dataType)}" for one in kind)
+        fields = ", ".join(f"{quoted(field.name)}: {type_text(field.dataType)}" for field in kind)
         return f"struct<{fields}>"
     if isinstance(kind, ArrayType):
         return f"array<{type_text(kind.elementType)}>"
@@ -159,22 +166,22 @@ def type_text(kind: DataType) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name in SQL."""
+    """Return a quoted name for SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:
-    """A string in SQL."""
+    """Return a string literal of SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def pairs(properties: Mapping[str, str]) -> str:
-    """For TBLPROPERTIES."""
+    """Return properties as TBLPROPERTIES requires them."""
     return ", ".join(f"{literal(key)} = {literal(text)}" for key, text in properties.items())
 
 
 def not_ours(path: str) -> PipelineError:
-    """What a job is told of a table that somebody else made."""
+    """Return the error for a table that this job did not make."""
     return PipelineError(
         f"{path} is a table that this job did not make, or whose property ottla.progress was "
         "taken away: name another --table"
@@ -182,8 +189,8 @@ def not_ours(path: str) -> PipelineError:
 
 
 def refuse_files(spark: SparkSession, path: str) -> None:
-    """PipelineError where files lie in a folder that is to become a table: to whoever deletes old
-    versions, all that no version names is rubbish."""
+    """Raise PipelineError if there are files in a folder that is to become a table, because a later
+    deletion of old versions would delete the files."""
     files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
         there = files.load(exactly(as_spark_has_it(path))).select("path").limit(1).collect()
@@ -198,17 +205,18 @@ def refuse_files(spark: SparkSession, path: str) -> None:
 def as_of(
     path: str, history: Sequence[tuple[int, int]], version: str | None, time: str | None
 ) -> int:
-    """The version that is asked for, or that was the present one by `time`.
+    """Return the given version, or the version that was the present one at `time`.
 
-    `history` has what is kept, oldest first: the version, and when it became the present one, in µs
-    since 1970. `time` is of UTC, `2026-03-02 12:00:00.000000`. PipelineError where there is none.
+    `history` has the kept versions, oldest first, each with the time at which it became the present
+    one, in µs since 1970. `time` is in UTC, such as `2026-03-02 12:00:00.000000`. Raises
+    PipelineError if there is no such version.
     """
     if version is not None:
         if int(version) not in dict(history):
             raise forgotten(path, int(version))
         return int(version)
     wanted_us = (datetime.fromisoformat(f"{time}+00:00") - _EPOCH) // timedelta(microseconds=1)
-    by_then = [one for one, at_us in history if at_us <= wanted_us]
+    by_then = [number for number, at_us in history if at_us <= wanted_us]
     if not by_then:
         raise PipelineError(
             f"{path} was not there by {time} (UTC), or its versions of then were deleted "
@@ -218,7 +226,7 @@ def as_of(
 
 
 def forgotten(path: str, version: int) -> PipelineError:
-    """What is told of a version that is not there, or not any more."""
+    """Return the error for a version that does not exist, or not any more."""
     return PipelineError(
         f"{path} has no version {version}, or its files were deleted (--keep-days): take another "
         "--as-of-version, or an --as-of-time"
@@ -226,12 +234,12 @@ def forgotten(path: str, version: int) -> PipelineError:
 
 
 def no_versions(path: str) -> PipelineError:
-    """What is told of a version of plain Parquet."""
+    """Return the error for a version of plain Parquet."""
     return PipelineError(f"{path} is of plain Parquet, which keeps no older versions")
 
 
 def another_writer(path: str, run: int) -> PipelineError:
-    """What a job is told that came second."""
+    """Return the error for a job whose run another job has committed."""
     return PipelineError(
         f"another job has written run {run} of {path} meanwhile: nothing of this run was kept; "
         "let one job at a time write a table"
@@ -239,7 +247,7 @@ def another_writer(path: str, run: int) -> PipelineError:
 
 
 def says(error: BaseException, words: Sequence[str]) -> bool:
-    """Whether an error of Spark is one of these, by a word of its text: on Spark Connect its class
-    tells less."""
+    """Return whether the text of an error of Spark has one of these words, because the class of an
+    error of Spark Connect says less."""
     text = str(error)
     return any(word in text for word in words)

@@ -1,10 +1,10 @@
-"""Rows of a table that the job `table` filled, as the records that they were: for the way back.
+"""The records of a table that the job `table` filled, which another job writes to a topic.
 
-A value that was kept as bytes or text comes back as it was. One that became columns comes back as
-JSON of them, with the names that its fields had, and as no value where all of them are null; a key
-that became a column of another type as JSON, too. `fields` says everywhere how the field of each
-column is called; it is None where values were kept as they were. A row of a table of dead letters
-has the record's bytes. Functions of DataFrames alone.
+A value that was kept as bytes or text is the same again. A value that became columns becomes their
+JSON, with the names of its fields, and no value if all of them are null; so does a key that became
+a column of another type. `fields` maps each column to the name of its field; it is None if values
+were kept as they were. A row of a table of dead letters has the record's bytes. Functions of
+DataFrames alone.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ AS_JSON = {
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
     "timeZone": "UTC",
 }
-"""Of `to_json`: what `table` takes again as the same values."""
+"""The options of `to_json` for texts that `table` reads as the same values."""
 
 
 def records_of(
     rows: DataFrame, same_partitions: bool = False, fields: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """`key`, `value`, `headers`, `timestamp_ms`, `partition`, each partition in its order."""
+    """Return records with `key`, `value`, `headers`, `timestamp_ms` and `partition` (-1 without
+    `same_partitions`), each partition in the order of its offsets."""
     partition = F.col("partition") if same_partitions else F.lit(-1)
     ordered = rows.repartition("partition").sortWithinPartitions("partition", "offset")
     return ordered.select(
@@ -51,8 +52,8 @@ def records_of(
 def kept_records(
     rows: DataFrame, properties: Mapping[str, str], fields: Mapping[str, str] | None
 ) -> tuple[DataFrame, Mapping[str, str] | None]:
-    """Return the rows of a table with its properties, and the `fields` that they have, as
-    `records_of` takes both: a dead letter is the record that it was, without its reason."""
+    """Return the rows and the `fields` of a table with these properties, as `records_of` takes
+    both. A dead letter is the original record, without its reason."""
     progress = parsed(properties.get(KEY))
     if progress is None or progress.of != DEAD_LETTERS:
         return rows, fields
@@ -60,46 +61,47 @@ def kept_records(
 
 
 def between(rows: DataFrame, start: str | None, end: str | None) -> DataFrame:
-    """The records from one time to before another, by their timestamps."""
+    """Return the rows with a timestamp from `start` to before `end`, both times as text in UTC or
+    None."""
     at = F.col("timestamp")
     for text, is_in in ((start, Column.__ge__), (end, Column.__lt__)):
         if text is not None:
             bound = F.lit(text).cast("timestamp")
-            # A time that no column has is a number in the headers.
+            # A time that the column cannot hold is a number in the headers.
             kept = at.isNull() & is_in(time_ms(), F.unix_millis(bound))
             rows = rows.where(is_in(at, bound) | kept)
     return rows
 
 
 def value_of(rows: DataFrame, fields: Mapping[str, str] | None) -> Column:
-    """The bytes of a record's value."""
+    """Return the column with the bytes of a record's value."""
     if keeps_values(rows, fields):
         return bytes_of(rows, "value")
-    names = {one: _field(one, fields or {}) for one in _typed(rows)}
+    names = {column: _field(column, fields or {}) for column in _typed(rows)}
     named = [F.col(quoted(column)).alias(field) for column, field in names.items()]
     there = reduce(
-        lambda left, right: left | right, (F.col(quoted(one)).isNotNull() for one in names)
+        lambda left, right: left | right, (F.col(quoted(column)).isNotNull() for column in names)
     )
     return F.when(there, F.to_json(F.struct(*named), AS_JSON).cast("binary"))
 
 
 def _field(column: str, fields: Mapping[str, str]) -> str:
-    # Plain Parquet has folders `date` and `hour`: a column of that name is called otherwise there.
+    # Plain Parquet has folders `date` and `hour`, so a column of that name has another name there.
     return fields.get(column, fields.get(column.removeprefix("value_"), column))
 
 
 def keeps_values(rows: DataFrame, fields: Mapping[str, str] | None) -> bool:
-    """Whether values are there as they were: bytes or text."""
+    """Return whether values were kept as they were, as bytes or text."""
     return fields is None and _typed(rows) == ["value"] and keeps_bytes(rows, "value")
 
 
 def keeps_bytes(rows: DataFrame, name: str) -> bool:
-    """Whether a column is of bytes or text."""
+    """Return whether a column is of bytes or text."""
     return isinstance(rows.schema[name].dataType, BinaryType | StringType)
 
 
 def bytes_of(rows: DataFrame, name: str) -> Column:
-    """A column of bytes or text as bytes, another one as JSON."""
+    """Return a column of bytes or text as bytes, another column as JSON."""
     kind: DataType = rows.schema[name].dataType
     if keeps_bytes(rows, name):
         return F.col(name).cast("binary")

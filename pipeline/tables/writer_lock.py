@@ -1,7 +1,7 @@
-"""One stream a checkpoint: a lock of the operating system, which goes with its process.
+"""A lock of the operating system that admits one stream to a checkpoint, and ends with its process.
 
-On one machine alone: across machines Spark refuses the second writer, once it writes the same
-batch (`pipeline.errors.TWO_STREAMS`). Owns the file `.lock` in a checkpoint.
+It works on a single machine. Across machines, Spark rejects the second writer when that writes the
+same batch (`pipeline.errors.TWO_STREAMS`). Owns the file `.lock` in a checkpoint.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _FILE = ".lock"
 
 
 def hold(folder: str) -> IO[str] | None:
-    """The lock of a folder, as long as the answer is kept; None where it is no local one.
+    """Lock a folder while the returned file is open; return None off a local disk.
 
-    PipelineError where another process holds it.
+    Raises PipelineError if another process holds the lock.
     """
     if not is_local(folder):
         return None

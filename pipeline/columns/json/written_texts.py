@@ -56,8 +56,7 @@ class WrittenTexts:
         self._decode = JSONDecoder(parse_int=str, parse_float=str).raw_decode
 
     def put(self, text: str, value: object) -> object:
-        """Return `value`, parsed from `text`, with `Written` for objects and arrays in STRING
-        places.
+        """Return `value`, parsed from `text`, with a `Written` at each STRING's place.
 
         An object or an array stays as it is if the type has a value of another kind there.
         """
