@@ -63,7 +63,8 @@ class Format(Protocol):
         ...
 
     def grown(self, checked: DataFrame, new: str) -> Format:
-        """Return this format, or a wider one for what the column `new` of `checked` names.
+        """Return this format, or a wider one for the fields or ids in the column `new` of
+        `checked`.
 
         May run a job of Spark.
         """
@@ -103,11 +104,11 @@ class Columns:
         return self if value is self.value and key is self.key else Columns(value, key)
 
     def checked(self, records: DataFrame) -> DataFrame:
-        """Return each record with what was read and `reason`, for `persist` and then `split`.
+        """Return each record with its read key and value, and `reason`.
 
         `records` has the columns of Spark's Kafka source, headers too. Persist the result before
-        any filter, because otherwise each action reads the records again. Key and value are null if
-        nothing needs them any more.
+        `split` and any filter, because otherwise each action reads the records again. Key and value
+        are null if nothing needs them any more.
         """
         read = records.select(*PLACE, "key", "value", "headers")
         read = self.key.read(read, "key", _READ["key"])

@@ -145,7 +145,7 @@ def fields_of_sample(sample: DataFrame) -> SampleFields:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The sum of what all tasks have read."""
+    """The sums over all tasks of `SeeFields`."""
 
     records: int
     objects: int

@@ -1,1 +1,2 @@
-"""The parts of the job `table`: what a run reads, and how the job goes on after a stop."""
+"""The parts of the job `table`: the plan of a run, and the state with which the job goes on after a
+stop."""

@@ -1,7 +1,7 @@
-"""The option `--from`: the offsets at which a table begins that is not there yet.
+"""The option `--from`: the offsets at which a new table begins.
 
-Owns the option's forms, which are those of `ottla consume --from` as far as they fit, and the
-offsets once they are found: a job that waits for a broker keeps them when it goes on.
+Owns the option's forms, which are those of `ottla consume --from` as far as they apply, and the
+offsets after `find`: a job that waits for a broker keeps them when it goes on.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ _NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 
 @dataclass(slots=True)
 class FirstOffsets:
-    """The place that `--from` names. Neither a time nor offsets nor `is_end`: the start."""
+    """The place that `--from` names. Without a time, offsets and `is_end`, it is the topic's
+    start."""
 
     text: str
     is_end: bool = False
     time_ms: int | None = None
     offsets: Mapping[int, int] = field(default_factory=dict)
     found: dict[int, int] | None = None
-    """The offset of each partition, after `find`."""
+    """The offset of each partition, after the call of `find`."""
 
     def find(
         self,
@@ -45,10 +46,10 @@ class FirstOffsets:
         there: Mapping[int, Offsets],
         first_from: Callable[[int], Mapping[int, int]],
     ) -> dict[int, int]:
-        """Return the offset at which the table begins in each partition; always the same ones.
+        """Return the offset at which the table begins in each partition; all calls return the same.
 
-        `first_from`: asks for the first offset of a time (ms since the epoch) in each partition
-        that has one. Raises PipelineError if the topic does not have the offsets.
+        `first_from` returns the first offset of a time (ms since the epoch) in each partition that
+        has one. Raises PipelineError if the topic does not have the offsets.
         """
         if self.found is None:
             self.found = self._find(topic, there, first_from)
@@ -93,9 +94,9 @@ class FirstOffsets:
 
 
 def first_offsets(text: str, now_ms: int | None = None) -> FirstOffsets:
-    """Return the place that the option's text names, for argparse.
+    """Return the place that the option's text names. Raises ArgumentTypeError, for argparse.
 
-    `now_ms`: the time to which an age such as `@2h` is relative, by default the present.
+    `now_ms` is the time in ms to which an age such as `@2h` is relative, by default the present.
     """
     if text in EARLIEST:
         return FirstOffsets(text)

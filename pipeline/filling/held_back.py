@@ -1,6 +1,6 @@
 """The lines of a job about records that wait for an open transaction.
 
-Owns how often: a transaction of a moment is not worth a line in a job that repeats.
+Owns the frequency of these lines: in a job that repeats, a transaction of a moment gets no line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pipeline.spark.waiting import Say
 from pipeline.topics import Offsets
 
 HELD_S = 30.0
-"""A job that repeats says nothing of a transaction that holds it back for less."""
+"""The seconds for which a transaction must hold back a job that repeats before the job says so."""
 SAID_EVERY_S = 600.0
 
 
@@ -30,20 +30,23 @@ class HeldBack:
         repeats: bool,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`ask`: names the transactions of partitions. `repeats`: whether the job looks again;
-        otherwise it says at once what holds it back. `now`: in seconds."""
+        """Begin without transactions. `ask` returns the open transactions of partitions. `repeats`
+        is true if the job looks again; otherwise it says at once what holds it back. `now` returns
+        seconds."""
         self._topic = topic
         self._say = say
         self._ask = ask
         self._repeats = repeats
         self._now = now
         self._since: dict[int, tuple[int, float]] = {}
-        """The last stable offset of each partition with a later record, and since when."""
+        """The last stable offset of each partition with a later record, and the time since which it
+        stands there, in seconds."""
         self._said: dict[int, tuple[int, float]] = {}
-        """The last stable offset that the last line was about, and when it was said."""
+        """The last stable offset of each partition that the last line was about, and the time of
+        that line in seconds."""
 
     def look(self, offsets: Mapping[int, Offsets]) -> None:
-        """Say in one line what holds the table back, if anything is worth saying."""
+        """Say in one line what holds the table back, if a line is due."""
         now = self._now()
         self._since = {
             partition: self._since[partition]
@@ -59,7 +62,8 @@ class HeldBack:
         self._say(self._line(offsets, held, self._ask(held)))
 
     def _is_due(self, partition: int, end: int, since: float) -> bool:
-        """Return whether a partition that stands at `end` since `since` is worth a line now."""
+        """Return whether a line is due for a partition whose last stable offset is `end` since
+        `since` (seconds)."""
         now = self._now()
         if self._repeats and now - since < HELD_S:
             return False
@@ -72,7 +76,7 @@ class HeldBack:
         held: Sequence[int],
         named: Mapping[int, OpenTransaction],
     ) -> str:
-        """Return the line about the transaction that is open longest."""
+        """Return the line about the transaction that has been open longest."""
         oldest = max(named.values(), key=lambda transaction: transaction.open_s, default=None)
         partition = held[0] if oldest is None else oldest.partition
         there = offsets[partition]

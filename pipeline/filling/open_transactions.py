@@ -1,8 +1,8 @@
-"""The open transactions that hold a table back: their names, as the brokers tell them.
+"""The open transactions that hold a table back, with their names, from the brokers.
 
-confluent-kafka has no such request, so Ottla's own client asks (DescribeProducers,
-ListTransactions, DescribeTransactions; KIP-664). Where that client is not installed, or may not
-ask, the transaction has no name. Changes nothing.
+confluent-kafka has no such request, so Ottla's own client sends them (DescribeProducers,
+ListTransactions, DescribeTransactions; KIP-664). If that client is not installed, or lacks the
+permission, the transaction has no name. Changes nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def open_transactions(
     connection: Connection, topic: str, partitions: Sequence[int]
 ) -> dict[int, OpenTransaction]:
     """Ask the brokers for the transactions that hold these partitions back, and return them by
-    partition; those that cannot be asked for are left out."""
+    partition. The result lacks unknown transactions, and is empty if the brokers cannot be
+    asked."""
     try:
         from broker.config.start_error import StartError
         from client.cluster import ClusterClient
@@ -72,8 +73,8 @@ def open_transactions(
 
 @contextmanager
 def _properties(options: Mapping[str, str]) -> Iterator[str | None]:
-    """Write the settings of TLS and logins to a file that only this user can read, for as long as
-    the block lasts. None if there are none."""
+    """Write the settings of TLS and logins to a file that only this user can read, and yield its
+    path; the file is deleted after the block. Yield None if there are no such settings."""
     given = {
         key.removeprefix(KAFKA): text
         for key, text in options.items()

@@ -1,6 +1,6 @@
-"""How a job that repeats waits for a broker or a schema registry that does not answer.
+"""The waits of a job that repeats, for a broker or a schema registry that does not answer.
 
-Owns the wait and its lines. Does not decide what an outage is: that is `errors.Unreachable`.
+Owns the wait and its lines. `errors.Unreachable` decides what an outage is.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ SAID_EVERY_S = 300.0
 
 
 class Outages:
-    """The outages of one job: each has a line when it begins, one every `SAID_EVERY_S` seconds,
-    and one when it is over."""
+    """The outages of a job: each has a line when it begins, one every `SAID_EVERY_S` seconds, and
+    one when it is over."""
 
     def __init__(
         self,
@@ -26,17 +26,18 @@ class Outages:
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Make the waits of a job that says its lines by `say`. `now` and `sleep`: in seconds."""
+        """Make the waits of a job that prints its lines with `say`. `now` returns seconds, and
+        `sleep` takes them."""
         self._say = say
         self._now = now
         self._sleep = sleep
         self._pause_s = PAUSE_S
 
     def wait(self, error: Unreachable, ask: Callable[[], None]) -> None:
-        """Return when `ask` does not raise Unreachable any more; other errors of `ask` are raised.
+        """Return when `ask` no longer raises Unreachable. Raises other errors of `ask`.
 
-        `error`: the one with which the outage began. If outages follow each other without
-        `worked`, each waits twice as long before it asks, up to `PAUSE_MAX_S`.
+        `error` began the outage. If outages follow each other without a call of `worked`, each
+        waits twice as long before it asks, up to `PAUSE_MAX_S` seconds.
         """
         began = said = self._now()
         self._say(f"waiting: {error}")

@@ -1,6 +1,6 @@
 """The offsets that a run of the job `table` reads, and those that it can no longer read.
 
-Pure: decides by the topic's offsets and the table's progress. Asks no broker and no table.
+Pure: decides by the topic's offsets and the table's progress. Calls no broker and no table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class RunPlan:
     starts: Mapping[int, int]
     ends: Mapping[int, int]
     gaps: Sequence[Gap] = ()
-    """Offsets before `starts` that were deleted before they were loaded."""
+    """The ranges before `starts` whose records were deleted before they were loaded."""
 
     @property
     def offsets(self) -> int:
@@ -35,11 +35,12 @@ class RunPlan:
 def plan_run(
     topic: str, state: TopicState, reached: Mapping[int, int], *, skips_lost: bool, now_s: float
 ) -> RunPlan:
-    """Return what a run reads of a topic, from `reached` on, the offsets that the table ends at.
+    """Return the offsets that a run reads of a topic, from the offsets `reached` of the table on.
 
     A new partition is read from its start. With `skips_lost`, deleted offsets become gaps of the
-    time `now_s` (seconds since the epoch). Raises PipelineError if records are lost otherwise, or
-    if partitions are: without topic ids, only that shows that the topic was made again.
+    time `now_s` (seconds since the epoch). Raises PipelineError if records are lost without
+    `skips_lost`, or if partitions or newest records are missing: without topic ids, only that shows
+    that the topic was made again.
     """
     gone = ", ".join(str(index) for index in sorted(reached) if index not in state.offsets)
     if gone and state.has_all_partitions:
@@ -72,8 +73,8 @@ def plan_run(
 def next_batch(
     starts: Mapping[int, int], ends: Mapping[int, int], batch_max: int
 ) -> dict[int, int]:
-    """Return the ends of the next batch of about `batch_max` offsets: a share of each partition
-    that has some, so that all partitions come to their end together."""
+    """Return the ends of the next batch of about `batch_max` offsets. Each partition with records
+    has a share, so that all partitions reach their end together."""
     left = {index: end - starts[index] for index, end in ends.items() if end > starts[index]}
     total = sum(left.values())
     if total <= batch_max:
@@ -86,10 +87,11 @@ def next_batch(
 def led_by_others(
     state: TopicState, reached: Mapping[int, int], epochs: Mapping[int, int]
 ) -> dict[int, Position]:
-    """Return where the table ends in each partition that has had another leader since then.
+    """Return the table's end in each partition that has had another leader since then.
 
-    `epochs`: the leader epochs at `reached`, as far as they are known. Left out are partitions
-    whose log begins after that offset: it is deleted, so no leader can say whether it changed.
+    `epochs` has the leader epochs at `reached`, as far as they are known. The result lacks
+    partitions whose log begins after that offset: its record is deleted, so no leader can say
+    whether it changed.
     """
     return {
         partition: Position(offset, epochs[partition])
@@ -102,7 +104,7 @@ def led_by_others(
 
 
 def refuse_cut_off(topic: str, reached: Mapping[int, int], partitions: Sequence[int]) -> None:
-    """Raise PipelineError if the logs of some partitions were cut off before `reached`."""
+    """Raise PipelineError if there are `partitions`, whose logs were cut off before `reached`."""
     if partitions:
         places = ", ".join(f"{topic}-{at} (loaded to offset {reached[at]})" for at in partitions)
         raise PipelineError(

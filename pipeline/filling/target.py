@@ -1,6 +1,6 @@
-"""One of the tables that the job `table` fills, rows or dead letters, and how far it holds a topic.
+"""A table that the job `table` fills, of rows or dead letters, and how far it holds a topic.
 
-Owns what is done with a table beside its commits: properties, merges, versions that are forgotten.
+Owns the work on a table beside its commits: properties, merges, the deletion of old versions.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Target:
         self._kept: dict[str, str] = {}
 
     def open(self, topic: str, state: TopicState) -> None:
-        """Read how far the table is. Raises PipelineError for a table of another topic, or one that
-        this job did not make."""
+        """Read how far the table holds the topic. Raises PipelineError for a table of another
+        topic, or one that this job did not make."""
         progress = self._table.progress()
         if progress is None:
             self.reached = replace(
@@ -53,11 +53,11 @@ class Target:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a run was committed."""
+        """Whether the table has the commit of a run."""
         return self.reached.run > 0
 
     def begin(self, offsets: Mapping[int, int]) -> None:
-        """Let a table without a commit begin at these offsets."""
+        """Make a table without a commit begin at these offsets, by partition."""
         self.reached = replace(self.reached, began=dict(offsets), ends=dict(offsets))
 
     def refuse_beginning(self, first: FirstOffsets) -> None:
@@ -70,16 +70,15 @@ class Target:
         self.reached.check(topic, state.cluster_id, state.topic_id, self.path)
 
     def properties(self) -> dict[str, str]:
-        """Return the table's properties; none if the table is not there yet."""
+        """Return the table's properties, an empty mapping if the table does not exist yet."""
         return self._table.properties() if self._there else {}
 
     def expect(self, columns: StructType) -> None:
-        """Raise PipelineError if a person renamed one of these columns, which earlier runs
-        wrote."""
+        """Raise PipelineError if a user renamed one of these columns, which earlier runs wrote."""
         self._table.expect(columns)
 
     def keep(self, key: str, text: str) -> None:
-        """Keep a property with the table, from before its next commit on."""
+        """Keep a property with the table; the next commit writes it."""
         self._kept.pop(key, None)
         if self.properties().get(key) != text:
             self._kept[key] = text
@@ -92,7 +91,7 @@ class Target:
         gaps: Sequence[Gap] = (),
         epochs: Mapping[int, int] | None = None,
     ) -> int:
-        """Commit rows, and return how many; the other arguments are those of
+        """Commit rows, and return their number. The other arguments are those of
         `Progress.following`."""
         if not self._there:
             kept = {**self._kept, KEY: self.reached.text()}
@@ -108,7 +107,8 @@ class Target:
         return added
 
     def look_after(self) -> None:
-        """Do what only some runs do, by the run's number: so a job of one run does it, too."""
+        """Save the progress and merge files after some runs, by the run's number, so that a job of
+        one run does so, too."""
         options = self._options
         is_due = self.reached.run % _REMEMBERED_EVERY == 0
         if is_due or self._is_without_id or self._has_new_gaps:
@@ -118,11 +118,12 @@ class Target:
             self._merge(options.file_size * _MIB)
 
     def _remember(self) -> None:
-        """Keep how far the table is in its properties, which no aging commit takes away."""
+        """Keep the progress among the table's properties, which do not expire as commits do."""
         self._table.remember({KEY: self.reached.text()})
 
     def _merge(self, target_bytes: int) -> None:
-        """Merge small files if there are too many of them."""
+        """Merge small files if the table has over `--merge-above` more files than it requires; with
+        `--keep-days`, delete old versions after that."""
         options, before = self._options, self._table.size()
         if before.size_bytes is None:
             return
@@ -142,5 +143,5 @@ def arranged(rows: DataFrame) -> DataFrame:
 
 
 def too_many(files: int, size_bytes: int, target_bytes: int) -> int:
-    """Return how many files there are beyond those that `target_bytes` requires."""
+    """Return the number of files beyond those that `target_bytes` requires."""
     return files - -(-size_bytes // target_bytes)

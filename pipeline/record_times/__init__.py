@@ -1,1 +1,2 @@
-"""Records of any time: what a table has of it, and how they are read."""
+"""The times of records outside a table's range: how a table keeps them, and the reader of such
+records."""

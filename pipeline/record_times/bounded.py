@@ -1,9 +1,9 @@
 """The time of a record in a table: a TIMESTAMP of the years 1 to 9999, else null.
 
-A record may have any number of 64 bits as its time, nanoseconds too. Where it is no time that
-readers of tables take, the column is null, and a header behind the record's own keeps the number.
+The time of a record is any number of 64 bits, such as nanoseconds. If readers of tables cannot read
+this time, the column is null, and a header after the record's own headers keeps the number.
 Functions of DataFrames alone. The bounds and the header's key are those of
-`log_format.records.record_times`, which a job packed by `--py-files pipeline.zip` does not have.
+`log_format.records.record_times`, which a job from `--py-files pipeline.zip` does not have.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 TIME_HEADER = "ottla.timestamp.ms"
-"""The key of that header, whose value is the number in decimal digits."""
+"""The key of the header with the time, whose value is the number in decimal digits."""
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """The first and the last time of the column, in ms since the epoch."""
 _HEADERS = "array<struct<key: string, value: binary>>"
 
 
 def bounded(records: DataFrame, time_ms: Column) -> DataFrame:
-    """Return records with `timestamp` as a table has it, of their times as numbers."""
+    """Return records with `timestamp` as a table has it. `time_ms` has their times in ms since the
+    epoch."""
     beyond = ~time_ms.between(FIRST_MS, LAST_MS)
     kept = F.struct(
         F.lit(TIME_HEADER).alias("key"), time_ms.cast("string").cast("binary").alias("value")
@@ -34,7 +35,7 @@ def bounded(records: DataFrame, time_ms: Column) -> DataFrame:
 
 
 def time_ms() -> Column:
-    """Return the number that `bounded` was given, of rows with the columns `timestamp` and
+    """Return the time in ms that `bounded` was given, for rows with the columns `timestamp` and
     `headers`."""
     kept = F.filter("headers", _is_kept)
     number = F.try_element_at(kept, F.lit(-1))["value"].cast("string").try_cast("bigint")
@@ -42,8 +43,8 @@ def time_ms() -> Column:
 
 
 def own_headers() -> Column:
-    """Return the headers that the record had."""
-    own = F.filter("headers", lambda one: ~_is_kept(one))
+    """Return the record's own headers, without the header of the time."""
+    own = F.filter("headers", lambda header: ~_is_kept(header))
     return F.when(F.col("timestamp").isNull(), own).otherwise(F.col("headers"))
 
 

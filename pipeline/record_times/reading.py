@@ -1,8 +1,8 @@
-"""Records of a topic as batches of Arrow, by the executors: for times that Spark's source fails on.
+"""The reader of records on executors, as batches of Arrow, for times that Spark's source rejects.
 
-Spark's Kafka source makes a TIMESTAMP of each record's time and ends with an overflow for some,
-nanoseconds among them. Here the time stays a number. Sent to the executors by value: they need
-confluent-kafka and pyarrow, not this package.
+Spark's Kafka source makes a TIMESTAMP of each record's time and ends with an overflow for some
+times, such as nanoseconds. Here the time stays a number. Spark sends this module to the executors
+by value: they need confluent-kafka and pyarrow, not this package.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WAIT_S, _PATIENCE_S = 0.2, 120.0
 
 @dataclass(frozen=True, slots=True)
 class PartitionRange:
-    """Offsets from `start` to before `end`."""
+    """The offsets of a partition from `start` to before `end`."""
 
     partition: int
     start: int
@@ -37,15 +37,16 @@ class PartitionRange:
 
 @dataclass(frozen=True, slots=True)
 class ReadRecords:
-    """Reads the range of each number in the column `id`; rows of `SCHEMA` come of it."""
+    """The function that reads the range of each number in the column `id`, as rows of `SCHEMA`."""
 
     settings: Mapping[str, str]
-    """Of confluent-kafka, with its `isolation.level`."""
+    """The settings of confluent-kafka, with its `isolation.level`."""
     topic: str
     ranges: tuple[PartitionRange, ...]
 
     def __call__(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        """Numbers in, records out. PipelineError where some cannot be read."""
+        """Yield the records of the ranges. Raises PipelineError if some cannot be read, Unreachable
+        if no broker answers."""
         for batch in batches:
             for number in batch.column("id").to_pylist():
                 yield from self._read(self.ranges[number])
@@ -63,7 +64,8 @@ class ReadRecords:
             yield _batch(rows)
 
     def _messages(self, wanted: PartitionRange) -> Iterator[client.Message]:
-        """Those of the range. Its last offsets may hold none: then the partition's end tells."""
+        """Yield the messages of a range. Its last offsets may have no message; then the partition's
+        end event ends the range."""
         consumer = client.Consumer(
             {
                 "group.id": "ottla-pipeline-reads-only",
@@ -78,12 +80,12 @@ class ReadRecords:
         try:
             consumer.assign([client.TopicPartition(self.topic, wanted.partition, at)])
             while at < wanted.end:
-                found = consumer.consume(_AT_ONCE, _WAIT_S)
-                if found:
+                messages = consumer.consume(_AT_ONCE, _WAIT_S)
+                if messages:
                     heard = time.monotonic()
                 elif time.monotonic() - heard > _PATIENCE_S:
                     raise self._failed(wanted.partition, at, "no broker answers", Unreachable)
-                for message in found:
+                for message in messages:
                     error, offset = message.error(), message.offset() or 0
                     if error is None:
                         at = offset + 1

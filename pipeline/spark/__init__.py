@@ -1,1 +1,1 @@
-"""Spark as the jobs have it: Java, the session, its Kafka source, the way to the cluster."""
+"""Spark for the jobs: Java, the session, the Kafka source, and the connection to the cluster."""

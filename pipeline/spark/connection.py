@@ -1,9 +1,9 @@
-"""How a job reaches its cluster: address and security, for Spark's connector and for librdkafka.
+"""The connection of a job to its cluster: addresses and security, for Spark and for librdkafka.
 
-A person gives settings once, as Spark's Kafka source takes them (`--option kafka.sasl.mechanism=…`)
+A user gives settings once, as Spark's Kafka source takes them (`--option kafka.sasl.mechanism=…`)
 or in the file that Kafka's own tools take (`--command-config client.properties`). Spark's connector
-gets them as they are; confluent-kafka, with which the driver looks things up and `generate` and
-`replay` send, names some of them otherwise. Owns that translation. Connects to nothing.
+gets them without change. confluent-kafka has other names for some of them; the driver uses it for
+look-ups, and `generate` and `replay` send with it. Owns that translation. Connects to nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEFAULT_SERVERS = "localhost:9092"
 KAFKA, LIBRDKAFKA = "kafka.", "librdkafka."
 ISOLATION = f"{KAFKA}isolation.level"
 
-# The jobs decide these: another value would make their promises untrue. Spark ignores case.
+# The jobs decide these, because other values would break their guarantees. Spark ignores case.
 _OF_THE_JOBS = {
     "kafka.bootstrap.servers": "use --bootstrap-server",
     "subscribe": "use --topic",
@@ -33,7 +33,7 @@ _OF_THE_JOBS = {
 }
 _NOT_TO_BE_CHOSEN = ("startingoffsets", "endingoffsets", "failondataloss", "includeheaders")
 
-# The same name and meaning in Java's client and in librdkafka.
+# Settings with the same name and meaning in Java's client and in librdkafka.
 _SAME = (
     "client.id",
     "client.rack",
@@ -55,24 +55,25 @@ _JAAS_OPTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A cluster and how to speak to it."""
+    """The addresses of a cluster, and the options of clients that connect to it."""
 
     servers: str = DEFAULT_SERVERS
     options: Mapping[str, str] = field(default_factory=dict)
-    """As Spark's source takes them, `kafka.` in front of the client's; `librdkafka.` in front of
-    what is for confluent-kafka alone."""
+    """The options by key: of Spark's source, with the prefix `kafka.` for those of the Kafka
+    client; with the prefix `librdkafka.`, for confluent-kafka alone."""
 
     def reading(self) -> dict[str, str]:
-        """Options of Spark's Kafka source."""
+        """Return the options of Spark's Kafka source."""
         own = {key: text for key, text in self.options.items() if not key.startswith(LIBRDKAFKA)}
         return {"kafka.bootstrap.servers": self.servers, **own}
 
     def writing(self) -> dict[str, str]:
-        """Options of Spark's Kafka sink: the client's alone."""
+        """Return the options of Spark's Kafka sink: those of the Kafka client alone."""
         return {key: text for key, text in self.reading().items() if key.startswith(KAFKA)}
 
     def client(self) -> dict[str, str]:
-        """Settings of confluent-kafka. PipelineError for what librdkafka cannot do."""
+        """Return the settings of confluent-kafka. Raises PipelineError for settings that librdkafka
+        does not have."""
         given = {
             key.removeprefix(KAFKA): text
             for key, text in self.options.items()
@@ -83,18 +84,18 @@ class Connection:
             for key, text in self.options.items()
             if key.startswith(LIBRDKAFKA)
         }
-        found = {key: given[key] for key in _SAME if key in given}
-        if found.get("ssl.endpoint.identification.algorithm") == "":
-            found["ssl.endpoint.identification.algorithm"] = "none"
+        settings = {key: given[key] for key in _SAME if key in given}
+        if settings.get("ssl.endpoint.identification.algorithm") == "":
+            settings["ssl.endpoint.identification.algorithm"] = "none"
         if "SSL" in given.get("security.protocol", ""):
-            found |= _trusted(given, own) | _own_certificate(given, own)
+            settings |= _trusted(given, own) | _own_certificate(given, own)
         if given.get("security.protocol", "").startswith("SASL"):
-            found |= _login(given, own)
-        return {"bootstrap.servers": self.servers, **found, **own}
+            settings |= _login(given, own)
+        return {"bootstrap.servers": self.servers, **settings, **own}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that every job has which speaks to a cluster."""
+    """Add the options of every job that connects to a cluster."""
     group = parser.add_argument_group("the cluster")
     group.add_argument(
         "-b",
@@ -121,29 +122,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def connection_of(options: argparse.Namespace) -> Connection:
-    """As the options say; PipelineError for one that cannot be."""
-    found: dict[str, str] = {}
+    """Return the connection that the options describe. Raises PipelineError for an unreadable file,
+    and for an option of Spark's connector that the job decides."""
+    given: dict[str, str] = {}
     if options.command_config:
         try:
             text = Path(options.command_config).read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is no text"
             raise PipelineError(f"--command-config {options.command_config}: {why}") from error
-        found = {
+        given = {
             key if key.startswith((KAFKA, LIBRDKAFKA)) else f"{KAFKA}{key}": value
             for key, value in properties(text).items()
             if key != "bootstrap.servers"
         }
-    for one in options.option:
-        key, _, value = one.partition("=")
+    for option in options.option:
+        key, _, value = option.partition("=")
         _refuse_of_the_jobs(key)
-        found[key] = value
-    return Connection(options.bootstrap_server, found)
+        given[key] = value
+    return Connection(options.bootstrap_server, given)
 
 
 def properties(text: str) -> dict[str, str]:
-    """The pairs of a Java properties file: comments, `=`, `:` or a blank, lines that go on."""
-    found = {}
+    """Return the pairs of a Java properties file, with its comments, separators (`=`, `:` or a
+    blank) and continued lines."""
+    pairs = {}
     for line in re.sub(r"\\\r?\n[ \t]*", "", text).splitlines():
         line = line.strip()
         if not line or line[0] in "#!":
@@ -153,13 +156,13 @@ def properties(text: str) -> dict[str, str]:
         value = line[key.end() :].lstrip()
         if value[:1] in ("=", ":"):
             value = value[1:].lstrip()
-        found[_unescaped(key[0])] = _unescaped(value)
-    return found
+        pairs[_unescaped(key[0])] = _unescaped(value)
+    return pairs
 
 
 def _unescaped(text: str) -> str:
-    r"""As Java reads it: a certificate in a value has its lines parted by `\n`."""
-    return _ESCAPE.sub(lambda found: _character(found[1]), text)
+    r"""Return a text as Java reads it: in a certificate, `\n` becomes the end of a line."""
+    return _ESCAPE.sub(lambda match: _character(match[1]), text)
 
 
 def _character(escape: str) -> str:
@@ -179,7 +182,8 @@ def _refuse_of_the_jobs(key: str) -> None:
 
 
 def _trusted(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Whose certificates are believed: Java's truststore as librdkafka's CA."""
+    """Return librdkafka's CA settings for Java's truststore, none without a truststore. Raises
+    PipelineError for a truststore that is not PEM."""
     if "ssl.truststore.certificates" in given:
         return {"ssl.ca.pem": given["ssl.truststore.certificates"]}
     store = given.get("ssl.truststore.location")
@@ -194,7 +198,8 @@ def _trusted(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]
 
 
 def _own_certificate(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Who this client is: Java's keystore as librdkafka takes it."""
+    """Return librdkafka's settings for the client's certificate in Java's keystore, none without a
+    keystore. Raises PipelineError for a keystore that is neither PEM nor PKCS12."""
     if "ssl.keystore.certificate.chain" in given:
         chain, key = given["ssl.keystore.certificate.chain"], given.get("ssl.keystore.key", "")
         return {"ssl.certificate.pem": chain, "ssl.key.pem": key}
@@ -215,7 +220,8 @@ def _own_certificate(given: Mapping[str, str], own: Mapping[str, str]) -> dict[s
 
 
 def _login(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """User and password, which Java keeps in a line of JAAS."""
+    """Return user and password from Java's line of JAAS. Raises PipelineError if they are missing
+    there, and for a mechanism without a password."""
     if any(key.startswith("sasl.") for key in own):
         return {}
     mechanism = given.get("sasl.mechanism", "GSSAPI")

@@ -1,6 +1,6 @@
-"""Records of a broker's data folders in a job: the options of the format `kafka-folder`.
+"""Records of a broker's data folders in a job, read by the format `kafka-folder`.
 
-Only Spark's machines see the folders, so this module never looks for them on its own machine.
+Only Spark's machines have the folders, so this module does not look for them on its own machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipeline.spark.kafka_source import offsets_json
 
 @dataclass(frozen=True, slots=True)
 class FolderPartition:
-    """One partition of a folder: offsets from `start` to before `end` are what a job may read."""
+    """A partition in a folder. A job may read its offsets from `start` to before `end`."""
 
     topic: str
     partition: int
@@ -25,14 +25,15 @@ class FolderPartition:
     start: int
     end: int
     log_end: int
-    """One past the last offset that is there: above `end` where a transaction is open."""
+    """The offset after the last record: above `end` if a transaction is open."""
     notes: tuple[str, ...]
 
 
 def partitions(
     spark: SparkSession, path: str, topic: str | None, options: Mapping[str, str]
 ) -> list[FolderPartition]:
-    """What a folder, or several with commas, has of a topic; of all but Kafka's own without one."""
+    """Return the partitions of a topic in a folder, or in several with commas; without a topic,
+    those of all topics but Kafka's internal ones."""
     rows = _reader(spark, path, topic, {**options, "view": "partitions"}).collect()
     return [
         FolderPartition(
@@ -57,7 +58,8 @@ def batch(
     ends: Mapping[int, int],
     options: Mapping[str, str],
 ) -> DataFrame:
-    """A topic from `starts` to before `ends`: as `pipeline.spark.kafka_source.batch` gives it."""
+    """Return a topic's records from `starts` to before `ends`, as
+    `pipeline.spark.kafka_source.batch` does."""
     of_these = {
         "assign": json.dumps({topic: sorted(starts)}),
         "startingOffsets": offsets_json(topic, starts),

@@ -1,9 +1,9 @@
-"""The jars that Spark needs beyond its own: its Kafka connector, and what a job names besides.
+"""The jars that Spark needs beyond its own: its Kafka connector, and the packages of a job.
 
 A job names a jar by its Maven coordinates (`io.delta:delta-spark_2.13:4.0.0`). Maven fetches each
-once, with what it depends on, into a cache of ours; what PySpark ships is left out. Where there is
-no Maven, Spark resolves the same coordinates itself (`spark.jars.packages`). Owns the cache. Starts
-no Spark.
+jar once, with its dependencies, into a cache of Ottla, without the jars that PySpark ships. Without
+Maven, Spark resolves the same coordinates itself (`spark.jars.packages`). Owns the cache. Starts no
+Spark.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ POM = Path(__file__).parents[1] / "connector" / "pom.xml"
 _MAVEN_TIMEOUT_S = 900
 _TELL_S = 2.0
 _COORDINATES = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
-_DOWNLOADED = re.compile(r"([^/ ]+\.jar) \(([\d.]+ [MG]B) at")  # not of Maven's many small ones
+_DOWNLOADED = re.compile(r"([^/ ]+\.jar) \(([\d.]+ [MG]B) at")  # skips Maven's many small files
 _VERSION = re.compile(r"-\d[\w.-]*$")
 _POM_OF = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 <modelVersion>4.0.0</modelVersion>
@@ -49,31 +49,33 @@ _POM_OF = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 def jar_settings(packages: Sequence[str] = ()) -> dict[str, str]:
-    """The settings of Spark that bring its Kafka connector and `packages` (`group:name:version`).
+    """Return Spark's settings for its Kafka connector and for `packages` (`group:name:version`).
 
-    `OTTLA_SPARK_JARS` (paths with commas) names all of them, else Maven fetches what is not in the
-    cache, else Spark resolves them. PipelineError where one is missing or cannot be fetched.
+    If `OTTLA_SPARK_JARS` is set (paths with commas), it names all jars. Otherwise Maven fetches the
+    packages that are not in the cache; without Maven, Spark resolves them. Raises PipelineError if
+    a jar is missing or cannot be fetched.
     """
-    assert all(_COORDINATES.fullmatch(one) for one in packages), packages
+    assert all(_COORDINATES.fullmatch(package) for package in packages), packages
     named = os.environ.get(JARS_VARIABLE)
     if named:
         _check_named(named, packages)
         return {"spark.jars": named}
-    folders = {one: jar_folder(one) for one in (PACKAGE, *packages)}
-    missing = [one for one, folder in folders.items() if not folder.is_dir()]
+    folders = {package: jar_folder(package) for package in (PACKAGE, *packages)}
+    missing = [package for package, folder in folders.items() if not folder.is_dir()]
     maven = shutil.which("mvn")
     if missing and maven is None:
         return {"spark.jars.packages": ",".join(folders)}
-    for number, one in enumerate(missing, 1):
+    for number, package in enumerate(missing, 1):
         assert maven is not None
-        name, folder = one.split(":")[1], folders[one]
+        name, folder = package.split(":")[1], folders[package]
         _say(f"fetching {name} for Spark ({number} of {len(missing)}), once, into {folder.parent}")
-        _fetch(one, folder, maven)
+        _fetch(package, folder, maven)
     return {"spark.jars": ",".join(_jars(folders.values()))}
 
 
 def jar_folder(package: str = PACKAGE) -> Path:
-    """Where the jars of a package are kept; another folder when its version or our pom changes."""
+    """Return the folder for the jars of a package, another one for another version of the package
+    or another pom of the connector."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ottla"
     if package == PACKAGE:
         return cache / f"spark-connector-{hashlib.sha256(POM.read_bytes()).hexdigest()[:16]}"
@@ -81,12 +83,12 @@ def jar_folder(package: str = PACKAGE) -> Path:
 
 
 def _jars(folders: Iterable[Path]) -> list[str]:
-    found = {jar.name: str(jar) for folder in folders for jar in sorted(folder.glob("*.jar"))}
-    return list(found.values())
+    jars = {jar.name: str(jar) for folder in folders for jar in sorted(folder.glob("*.jar"))}
+    return list(jars.values())
 
 
 def _check_named(named: str, packages: Sequence[str]) -> None:
-    files = [Path(one).name for one in named.split(",")]
+    files = [Path(path).name for path in named.split(",")]
     for package in packages:
         name = package.split(":")[1]
         if not any(file.startswith(name) for file in files):
@@ -94,7 +96,8 @@ def _check_named(named: str, packages: Sequence[str]) -> None:
 
 
 def _fetch(package: str, folder: Path, maven: str) -> None:
-    """Fill one folder of the cache, whole or not at all."""
+    """Fetch a package into its folder of the cache, completely or not at all. Raises PipelineError
+    if Maven cannot."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".fetching-", dir=folder.parent))
     try:
@@ -123,7 +126,7 @@ def _fetch(package: str, folder: Path, maven: str) -> None:
 
 
 def _run(command: list[str], package: str) -> None:
-    """Maven, whose progress is told every two seconds."""
+    """Run Maven, and print its progress every two seconds. Raises PipelineError if Maven fails."""
     process = subprocess.Popen(  # noqa: S603 - Maven with our own pom
         command,
         stdin=subprocess.DEVNULL,
@@ -147,17 +150,17 @@ def _run(command: list[str], package: str) -> None:
 
 
 def follow(said: IO[bytes], clock: Callable[[], float], say: Callable[[str], None]) -> str | None:
-    """Tell how far Maven is; the first error in what it said.
+    """Print how far Maven is with `say`, and return the first error in its output, else None.
 
-    It rewrites a line of progress, `Progress (1): 12/47 MB`, by carriage returns.
+    Maven rewrites a line of progress, `Progress (1): 12/47 MB`, by carriage returns.
     """
     why: str | None = None
-    told = clock()
+    printed_at = clock()
     for line in _lines(said):
         if line.startswith("[ERROR] "):
             why = why or line.removeprefix("[ERROR] ")
-        elif line.startswith("Progress (") and clock() - told >= _TELL_S:
-            told = clock()
+        elif line.startswith("Progress (") and clock() - printed_at >= _TELL_S:
+            printed_at = clock()
             say(f"  … {line.partition(': ')[2]}")
         elif done := _DOWNLOADED.search(line):
             say(f"  {done[1]}, {done[2]}")
@@ -168,16 +171,16 @@ def _lines(said: IO[bytes]) -> Iterator[str]:
     rest = b""
     while piece := said.read1(65536):  # type: ignore[attr-defined]
         *whole, rest = re.split(rb"[\r\n]+", rest + piece)
-        yield from (one.decode(errors="replace").strip() for one in whole)
+        yield from (line.decode(errors="replace").strip() for line in whole)
     yield rest.decode(errors="replace").strip()
 
 
 def _of_pyspark() -> set[str]:
-    """The jars that PySpark ships, without their versions."""
-    found = find_spec("pyspark")
-    if found is None or found.origin is None:
+    """Return the names of the jars that PySpark ships, without their versions."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
         return set()
-    return {_artifact(jar) for jar in (Path(found.origin).parent / "jars").glob("*.jar")}
+    return {_artifact(jar) for jar in (Path(spec.origin).parent / "jars").glob("*.jar")}
 
 
 def _artifact(jar: Path) -> str:

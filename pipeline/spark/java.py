@@ -1,4 +1,4 @@
-"""The Java that Spark needs here: found, or said in one line. Starts no Spark."""
+"""The Java that Spark needs, and the error if it is missing or too old. Starts no Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _VERSION_TIMEOUT_S = 60
 
 
 def java_path() -> str | None:
-    """`java` as Spark's scripts look for it: JAVA_HOME first."""
+    """Return the path of `java` as Spark's scripts look for it, JAVA_HOME first; None if there is
+    none."""
     home = os.environ.get("JAVA_HOME")
     if home:
         return str(Path(home) / "bin" / "java")
@@ -23,7 +24,7 @@ def java_path() -> str | None:
 
 
 def check_java() -> None:
-    """PipelineError where Spark could not start."""
+    """Raise PipelineError if there is no Java, or if it is too old for Spark."""
     advice = f"Spark needs Java {JAVA_MIN}: install it (on Debian openjdk-{JAVA_MIN}-jre-headless)"
     path = java_path()
     if path is None:
@@ -34,6 +35,6 @@ def check_java() -> None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PipelineError(f"{path} does not run. {advice} and set JAVA_HOME to it") from error
-    found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
-    if found is not None and int(found[1]) < JAVA_MIN:
-        raise PipelineError(f"{path} is Java {found[1]}. {advice} and set JAVA_HOME to it")
+    version = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
+    if version is not None and int(version[1]) < JAVA_MIN:
+        raise PipelineError(f"{path} is Java {version[1]}. {advice} and set JAVA_HOME to it")

@@ -1,8 +1,8 @@
-"""Spark's stock Kafka source, as the jobs read through it: a stream, or a batch between offsets.
+"""Spark's standard Kafka source for the jobs: a stream, or a batch between offsets.
 
-Owns the options that keep a job honest: lost records are an error, never skipped. The source ends
-with an overflow at times that Spark does not have, whichever columns are asked for; a batch can be
-read by confluent-kafka in its place, which is slower and takes every time.
+Owns the options by which lost records are an error and are never skipped. The source ends with an
+overflow at times outside Spark's range, whichever columns a job needs. confluent-kafka can read a
+batch in its place, which is slower and accepts every time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pipeline import errors
 from pipeline.record_times.bounded import bounded
 from pipeline.spark.connection import ISOLATION, Connection
 
-# A retry of Spark's own look-ups: an election takes a moment.
+# Spark's retries of its own look-ups: the election of a leader takes a moment.
 _RETRIES = {"fetchOffset.numRetries": "10", "fetchOffset.retryIntervalMs": "1000"}
 LAST_READ_MS = (1 << 63) // 1000 - 1
-"""The last time that the source reads: Spark counts microseconds."""
+"""The last time that the source reads, in ms since the epoch: Spark counts microseconds."""
 _OVERFLOW = "long overflow"
 # Times of the Julian calendar, which Spark's source moves to the same day of the Gregorian one.
 _FIRST_GREGORIAN = "1582-10-15T00:00:00Z"
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def stream(spark: SparkSession, connection: Connection, topic: str, batch_max: int) -> DataFrame:
-    """A topic from its beginning, in batches of at most `batch_max` records."""
+    """Return a topic from its beginning as a stream, in batches of at most `batch_max` records."""
     return (
         spark.readStream.format("kafka")
         .options(**_RETRIES)
@@ -54,8 +54,9 @@ def batch(
     *,
     any_time: bool = False,
 ) -> DataFrame:
-    """A topic from `starts` to before `ends`, offsets by partition: these partitions alone, the
-    same in both. Without `any_time` reading may fail for the time of a record: `with_any_time`."""
+    """Return a topic's records from `starts` to before `ends`, which have the offsets of the same
+    partitions. Without `any_time`, reading may fail because of a record's time: see
+    `with_any_time`."""
     if any_time:
         return _by_executors(spark, connection, topic, starts, ends)
     records = (
@@ -76,8 +77,8 @@ def batch(
 
 
 def with_any_time(look: Callable[[bool], T], again: Callable[[], None]) -> T:
-    """Return what `look(any_time)` gives; where Spark's source cannot read a record's time, call
-    `again`, and look by the other reader."""
+    """Return the result of `look(any_time)`, first without `any_time`. If Spark's source cannot
+    read a record's time, call `again`, and then `look(True)` for the other reader."""
     try:
         return look(False)
     except Exception as error:
@@ -88,7 +89,7 @@ def with_any_time(look: Callable[[bool], T], again: Callable[[], None]) -> T:
 
 
 def fails_on_time(error: BaseException) -> bool:
-    """Return whether Spark's source has met a time that it cannot read."""
+    """Return whether an error of Spark's source is about a time that it cannot read."""
     return any(words in str(error) for words in (_OVERFLOW, _TOO_EARLY))
 
 
@@ -99,16 +100,19 @@ def _by_executors(
     starts: Mapping[int, int],
     ends: Mapping[int, int],
 ) -> DataFrame:
-    """Read the same columns by confluent-kafka, in a task for each partition."""
-    # Here, for it needs pyarrow, which no other reading does.
+    """Return the same columns as `batch`, read by confluent-kafka in a task for each partition."""
+    # Imported here, because only this reader needs pyarrow.
     from pipeline.record_times import reading
 
     for module in (errors, reading):
         register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-    # Each client has another default.
+    # Java's client and librdkafka have different defaults.
     isolation = connection.options.get(ISOLATION, "read_uncommitted")
     settings = {**connection.client(), "isolation.level": isolation}
-    ranges = tuple(reading.PartitionRange(one, starts[one], ends[one]) for one in sorted(starts))
+    ranges = tuple(
+        reading.PartitionRange(partition, starts[partition], ends[partition])
+        for partition in sorted(starts)
+    )
     read = reading.ReadRecords(settings, topic, ranges)
     numbers = spark.range(0, len(ranges), 1, len(ranges))
     records = numbers.mapInArrow(read, reading.SCHEMA)
@@ -116,5 +120,5 @@ def _by_executors(
 
 
 def offsets_json(topic: str, offsets: Mapping[int, int]) -> str:
-    """As the connector's options want offsets."""
+    """Return offsets by partition as the connector's options require them."""
     return json.dumps({topic: {str(partition): offset for partition, offset in offsets.items()}})

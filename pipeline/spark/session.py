@@ -1,8 +1,8 @@
-"""The SparkSession of a job, on any master, with the connector and settings that the jobs rely on.
+"""The SparkSession of a job, on any master, with the connector and settings that the jobs need.
 
-Under `spark-submit` the command line there decides about master and jars, with `--remote` the
-server of Spark Connect; otherwise the options here do, and Spark's driver runs in a JVM of this
-process' own. Owns no data.
+Under `spark-submit`, the command line of that program decides the master and the jars. With
+`--remote`, the server of Spark Connect does. Otherwise the options here decide, and Spark's driver
+runs in a JVM of this process. Owns no data.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from pipeline.spark.waiting import busy, teller
 
 LOG_SETTINGS = str(Path(__file__).parents[1] / "connector" / "log4j2.properties")
 
-# What the jobs need whatever the cluster: times are UTC in windows, folders and texts, and files
-# have them in µs. Spark's own INT96 is another time to Arrow and pandas before 1677 and after 2262.
-# A batch for an executor's Python is in memory as a whole: ten thousand records of 400 KB fill it.
-# A limit in bytes is worse: Spark computes the size after each record, which takes it 50 µs.
+# The jobs need these on each cluster. Times are UTC in windows, folders and texts, and in µs in
+# files: Arrow and pandas misread Spark's own INT96 before 1677 and after 2262. A batch of records
+# for an executor's Python is bounded, because ten thousand large records fill the memory. By records,
+# since Spark computes the size in bytes after each record, which takes 50 µs of CPU.
 _ALWAYS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "40",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
 }
-# Spark's own log on a cluster would hide the lines of the job.
+# On a cluster, Spark's own log would hide the lines of the job.
 _QUIET = f"-Dlog4j2.configurationFile={shlex.quote(LOG_SETTINGS)}"
-# A laptop's: few partitions, no web server, and scratch files where TMPDIR says, as Python's. Java
-# compiles quickly and well enough: its second compiler took as long as all the work of a job that
-# lasts a minute. --conf has the last word.
+# Settings for a laptop: few partitions, no web server, and scratch files in TMPDIR, as Python's.
+# Java uses its first compiler alone, because the second took as long as all the work of a job of a
+# minute. --conf overrides these settings.
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.extraJavaOptions": shlex.join(
@@ -60,13 +60,14 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
     "spark.local.dir": tempfile.gettempdir(),
-    # Each is files of state in every batch, and without native libraries Hadoop forks for each.
+    # Each partition writes state files in every batch, and without native libraries Hadoop forks
+    # a process for each file.
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
 
-# Of Hadoop 3.4.1, which is PySpark's.
+# The version is that of PySpark's Hadoop.
 _STORES = {"s3a://": "org.apache.hadoop:hadoop-aws:3.4.1"}
 _SC_PORT, _MASTER_PORT, _HTTPS_PORT = 15002, 7077, 443
 _ANSWER_S = 5.0
@@ -79,7 +80,7 @@ _LISTS = ("spark.jars.packages", "spark.sql.extensions")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that every job on Spark has."""
+    """Add the options of every job on Spark."""
     group = parser.add_argument_group("Spark")
     where = group.add_mutually_exclusive_group()
     where.add_argument(
@@ -106,9 +107,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """PipelineError where the Spark that the options name does not answer, or cannot be found.
+    """Raise PipelineError if the Spark of the options does not answer, or cannot be found.
 
-    Spark itself tries for a minute, and says it with a trace of Java.
+    Spark itself tries for a minute, and then reports the failure with a trace of Java.
     """
     remote, master = _remote_of(options), options.master or parsed(options.conf).get("spark.master")
     if _submitted():
@@ -132,12 +133,14 @@ def check(options: argparse.Namespace) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a job wants of Spark beyond its Kafka source: a module's `needs(options)` says it."""
+    """The requirements of a job beyond Spark's Kafka source, which a module's `needs(options)`
+    returns."""
 
     packages: tuple[str, ...] = ()
-    """Maven coordinates, `group:name:version`; fetched once, see `pipeline.spark.jars`."""
+    """The Maven coordinates of packages, `group:name:version`; `pipeline.spark.jars` fetches them
+    once."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Of the session: extensions, catalogs. `--conf` has the last word."""
+    """The settings of the session, such as extensions and catalogs. `--conf` overrides them."""
 
 
 NOTHING_MORE = Needs()
@@ -146,7 +149,8 @@ NOTHING_MORE = Needs()
 def make_session(
     job: str, options: argparse.Namespace, needs: Needs = NOTHING_MORE
 ) -> SparkSession:
-    """The session of this process, after `check`. PipelineError where a setting is wrong."""
+    """Return the session of this process. Call `check` before. Raises PipelineError for a wrong
+    setting."""
     remote = _remote_of(options)
     say = teller(job)
     if remote is not None:
@@ -158,7 +162,7 @@ def make_session(
     settings = settings_for(options.master, parsed(options.conf), submitted, needs)
     if settings.get("spark.driver.host") == "127.0.0.1":
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        # Else executors take the python3 of the PATH, where this environment's packages are not.
+        # Otherwise executors use the python3 of the PATH, which lacks this environment's packages.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"ottla-{job}").config(map=dict(settings))
     if SparkSession.getActiveSession() is None:
@@ -168,23 +172,25 @@ def make_session(
 
 
 def store_packages(options: argparse.Namespace) -> tuple[str, ...]:
-    """The packages for the object stores of which an option names a path. A cluster brings those
-    that it has, and they are large: here alone are they fetched."""
+    """Return the packages for the object stores in the paths of the options. A cluster has its own,
+    and they are large, so they are fetched only for a local master."""
     master = options.master or parsed(options.conf).get("spark.master") or "local"
     if not master.startswith("local"):
         return ()
-    given = [one for one in vars(options).values() if isinstance(one, str)]
-    named = (one for one in _STORES if any(path.startswith(one) for path in given))
-    return tuple(_STORES[one] for one in named)
+    given = [value for value in vars(options).values() if isinstance(value, str)]
+    named = (scheme for scheme in _STORES if any(path.startswith(scheme) for path in given))
+    return tuple(_STORES[scheme] for scheme in named)
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Whether the session is one of Spark Connect, its Spark another process or machine."""
+    """Return whether the session is one of Spark Connect, so that Spark runs in another process or
+    on another machine."""
     return ".connect." in type(spark).__module__
 
 
 def _connected(job: str, remote: str, chosen: Mapping[str, str], needs: Needs) -> SparkSession:
-    """A session of a server, which brings its own jars, memory and extensions."""
+    """Return a session of a server, which has its own jars, memory and extensions. Raises
+    PipelineError if a setting can be changed only at the server's start."""
     spark: Any = SparkSession.builder.remote(remote).appName(f"ottla-{job}").getOrCreate()
     for key, value in {**_ALWAYS, **needs.settings, **chosen}.items():
         try:
@@ -192,7 +198,7 @@ def _connected(job: str, remote: str, chosen: Mapping[str, str], needs: Needs) -
         except AnalysisException as error:
             there = (spark.conf.get(key, "") or "").split(",")
             if not set(value.split(",")) <= set(there):
-                more = "".join(f" --packages {one}" for one in needs.packages)
+                more = "".join(f" --packages {package}" for package in needs.packages)
                 spark.stop()
                 raise PipelineError(
                     f"{key} is decided when the server of Spark Connect starts: start it with"
@@ -206,12 +212,13 @@ def _submitted() -> bool:
 
 
 def _remote_of(options: argparse.Namespace) -> str | None:
-    """The option, else what the environment of a managed Spark says."""
+    """Return the address of a server of Spark Connect from the option, else from the environment of
+    a managed Spark; None without both, or if `--master` or spark-submit decides."""
     if options.remote or options.master or _submitted():
         return cast("str | None", options.remote)
-    found = os.environ.get("SPARK_REMOTE")
-    # PySpark takes "local" for a server of its own, which is no use here.
-    return found if found and found.startswith("sc://") else None
+    remote = os.environ.get("SPARK_REMOTE")
+    # For "local", PySpark starts a server of its own, which a job cannot use.
+    return remote if remote and remote.startswith("sc://") else None
 
 
 def _master(text: str) -> str:
@@ -240,23 +247,27 @@ def _there(module: str) -> bool:
 
 
 def _check_answers(what: str, option: str, address: str, port: int) -> None:
-    """PipelineError where at none of the hosts of `scheme://host:port,host:port/…` is anybody."""
+    """Raise PipelineError if nothing answers at any of the hosts of
+    `scheme://host:port,host:port/…`."""
     hosts = re.sub(r"^\w+://", "", address).partition("/")[0].split(",")
     tried = []
-    for one in hosts:
-        host, _, number = one.rpartition(":") if one.rpartition(":")[2].isdigit() else (one, "", "")
+    for place in hosts:
+        host, _, number = (
+            place.rpartition(":") if place.rpartition(":")[2].isdigit() else (place, "", "")
+        )
         try:
             socket.create_connection((host.strip("[]"), int(number or port)), _ANSWER_S).close()
             return
         except OSError as error:
-            tried.append(f"{one}: {error.strerror or error}")
+            tried.append(f"{place}: {error.strerror or error}")
     raise PipelineError(f"{option} {address}: no {what} answers ({'; '.join(tried)})")
 
 
 def settings_for(
     master: str | None, chosen: dict[str, str], submitted: bool, needs: Needs = NOTHING_MORE
 ) -> dict[str, str]:
-    """All settings, those of `chosen` last; who chooses `spark.jars` names all of them."""
+    """Return all settings of a session; those of `chosen` override the others. If `chosen` has
+    `spark.jars`, they are all jars."""
     settings = {**_ALWAYS, **needs.settings}
     if not submitted:
         where = master or chosen.get("spark.master") or "local[2]"
@@ -277,15 +288,16 @@ def _jars(chosen: Mapping[str, str], needs: Needs) -> dict[str, str]:
 
 
 def _with(settings: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
-    """`chosen` has the last word; what it says of a list comes beside what is there."""
-    found = {**settings, **chosen}
+    """Return the settings with those of `chosen`, which override the others but are added to
+    lists."""
+    merged = {**settings, **chosen}
     for key in _LISTS:
-        words = ",".join(one[key] for one in (settings, chosen) if one.get(key))
+        words = ",".join(source[key] for source in (settings, chosen) if source.get(key))
         if words:
-            found[key] = ",".join(dict.fromkeys(words.split(",")))
-    return found
+            merged[key] = ",".join(dict.fromkeys(words.split(",")))
+    return merged
 
 
 def parsed(pairs: list[str]) -> dict[str, str]:
-    """`KEY=VALUE` each."""
-    return dict(one.partition("=")[::2] for one in pairs)
+    """Return the pairs of texts such as `KEY=VALUE`."""
+    return dict(text.partition("=")[::2] for text in pairs)

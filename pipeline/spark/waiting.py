@@ -1,6 +1,6 @@
-"""What a person reads of a job: its lines, and what it is at while Spark is silent for long.
+"""The lines of a job, for users, also about its present step while Spark prints nothing for long.
 
-Never asks Spark anything.
+Never calls Spark.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Say = Callable[[str], None]
 
 
 def teller(job: str) -> Say:
-    """Lines of progress of one job."""
+    """Return a function that prints a line of progress of a job to stderr."""
 
     def say(text: str) -> None:
         print(f"{job}: {text}", file=sys.stderr, flush=True)
@@ -26,9 +26,9 @@ def teller(job: str) -> Say:
 
 @contextmanager
 def busy(say: Say, what: str, every_s: float = EVERY_S) -> Iterator[None]:
-    """While the block lasts, say each `every_s` seconds what is done, and for how long by now.
+    """Say every `every_s` seconds what the job does, and for how long, until the block ends.
 
-    A block that is over sooner says nothing. No line comes after its end.
+    A block that ends sooner says nothing. No line comes after its end.
     """
     ended = threading.Event()
     given = (say, what, every_s, ended)

@@ -111,7 +111,7 @@ class AggregateTable:
         numbers = sorted(int(name.removeprefix(_FOLDER)) for name in names)
         if self.files.is_local:
             return [number for number in numbers if self._is_done(number)]
-        # A look-up takes Spark long, and a batch begins only when those before it are complete.
+        # A look-up by Spark is slow, and a batch begins only after those before it are complete.
         return numbers if not numbers or self._is_done(numbers[-1]) else numbers[:-1]
 
     def read(self) -> DataFrame:

@@ -1,9 +1,9 @@
-"""The records of a table that the job `table` filled, which another job writes to a topic.
+"""The records of a table that the job `table` filled, which the job `replay` sends to a topic.
 
 A value that was kept as bytes or text is the same again. A value that became columns becomes their
-JSON, with the names of its fields, and no value if all of them are null; so does a key that became
-a column of another type. `fields` maps each column to the name of its field; it is None if values
-were kept as they were. A row of a table of dead letters has the record's bytes. Functions of
+JSON, with the names of its fields, and no value if all of them are null; a key that became a column
+of another type becomes JSON, too. `fields` maps each column to the name of its field; it is None if
+values were kept as they were. A row of a table of dead letters has the record's bytes. Functions of
 DataFrames alone.
 """
 

@@ -37,8 +37,7 @@ from pipeline.columns.records import nullable
 SEEN = "records BIGINT, objects BIGINT, wide BIGINT, seen STRING"
 """The schema of the row that each task of `SeeFields` returns."""
 BYTES_MAX = 64 * 1024 * 1024
-"""The bytes of values that a task of `SeeFields` reads of a sample in which a schema is to be
-found."""
+"""The bytes of values after which a task of `SeeFields` stops in a sample."""
 _NAME_BYTES = 4
 _ARROW: dict[type[DataType], pyarrow.DataType] = {
     BinaryType: pyarrow.binary(),
