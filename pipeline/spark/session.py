@@ -33,9 +33,9 @@ from pipeline.spark.waiting import busy, teller
 LOG_SETTINGS = str(Path(__file__).parents[1] / "connector" / "log4j2.properties")
 
 # The jobs need these on each cluster. Times are UTC in windows, folders and texts, and in µs in
-# files: Arrow and pandas misread Spark's own INT96 before 1677 and after 2262. A batch of records
-# for an executor's Python is bounded, because ten thousand large records fill the memory. By records,
-# since Spark computes the size in bytes after each record, which takes 50 µs of CPU.
+# files: Arrow and pandas misread Spark's own INT96 before 1677 and after 2262. A batch for an
+# executor's Python is bounded, because ten thousand large records fill the memory: by records, as
+# Spark computes the size in bytes after each record, which takes 50 µs of CPU.
 _ALWAYS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "40",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
