@@ -147,8 +147,8 @@ def test_deleted_offsets_are_skipped_and_the_audit_knows_them(
     assert code == 2 and "offsets 5 to 7" in said[-1] and "--skip-lost" in said[-1]
     code, said = job.fill("--skip-lost")
     assert code == 0
-    skipped = f"1 partitions into {job.path}, without offsets 5 to 7 of {job.topic}-0, which were"
-    assert f"run 2: 2 offsets of {skipped} deleted before, in" in said[-1]
+    assert f"run 2: 2 offsets of 1 partitions into {job.path}: 2 rows, without " in said[-1]
+    assert f"offsets 5 to 7 of {job.topic}-0, which were deleted before, in" in said[-1]
     # Nothing is left to load: the commit has the gap alone.
     job.send(3)
     job.delete_before(13)
