@@ -10,26 +10,19 @@ import argparse
 from pyspark.sql import SparkSession
 
 from pipeline import sources
-from pipeline.columns import options as column_options
 from pipeline.jobs import table
 from pipeline.jobs.generate import TOPIC
 from pipeline.options import table_place, topic, whole
 
-# The values of options that only the job `table` has.
-_FIXED = {
-    "to": "parquet",
-    "dead_letters": None,
-    "every": None,
-    "for_ever": False,
-    "file_size": table.FILE_MIB,
-    "merge_above": 0,
-    "sort_all": False,
-    "keep_days": None,
-}
+_OWN_VALUES = {"to": "parquet", "merge_above": 0}
+"""The options of the job `table` that have another value here; all others have their defaults."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the job."""
+    of_table = argparse.ArgumentParser()
+    table.add_arguments(of_table)
+    parser.set_defaults(**{**vars(of_table.parse_args(["--topic", TOPIC])), **_OWN_VALUES})
     sources.add_arguments(parser)
     parser.add_argument(
         "--topic",
@@ -53,9 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Read at most about so many offsets in a run. [default: %(default)s]",
     )
     table.add_offset_arguments(parser)
-    columns = argparse.ArgumentParser()
-    column_options.add_arguments(columns)
-    parser.set_defaults(**vars(columns.parse_args([])), **_FIXED)
 
 
 def check(options: argparse.Namespace) -> None:
