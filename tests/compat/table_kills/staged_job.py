@@ -77,9 +77,9 @@ class Appends:
         return stage
 
 
-def merging(spark: SparkSession, form: str, path: str) -> Any:
-    """The table, which tells when it merges."""
-    there: Any = open_table(spark, form, path)
+def merging(spark: SparkSession, form: str, path: str, say: Callable[[str], None]) -> Any:
+    """Return the table, which tells when it merges."""
+    there: Any = open_table(spark, form, path, say)
     there.merge = tells(there.merge, lambda *_: MERGE)
     return there
 
