@@ -20,6 +20,7 @@ import logging
 import multiprocessing
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -80,19 +81,8 @@ def _report(job: Job) -> tuple[RunOutcome | None, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """See the module."""
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=50, metavar="N", help="how many seeds to run")
-    parser.add_argument("--from", type=int, default=0, metavar="S", dest="first", help="the first")
-    parser.add_argument("--seed", type=int, metavar="S", help="run this one, and print its outcome")
-    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes (1)")
-    parser.add_argument("--brokers", type=int, metavar="B", help="how many brokers")
-    parser.add_argument("--quotas", action="store_true", help="clients have quotas")
-    parser.add_argument("--groups", action="store_true", help="the broker assigns groups")
-    parser.add_argument("--shares", action="store_true", help="there are share groups")
-    parser.add_argument("--trace", metavar="FILE", help="with --seed: write its trace there")
-    parser.add_argument("--mutants", action="store_true", help="print who catches each mutant")
-    options = parser.parse_args(arguments)
+    """Do what the arguments ask for, and return the exit code: 1 if a seed fails."""
+    options = _parser().parse_args(arguments)
     logging.getLogger().addHandler(logging.NullHandler())
     if options.seed is not None:
         brokers = options.brokers or brokers_of(options.seed)
@@ -105,17 +95,42 @@ def main(arguments: list[str] | None = None) -> int:
             *(table, cluster_table, transaction_table, acl_table, quota_table),
             *(consumer_table, share_table),
         )
-        print("\n\n".join("\n".join(one()) for one in tables))
+        print("\n\n".join("\n".join(rows()) for rows in tables))
         return 0
+    return _run_all(_jobs(options), options.jobs)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=50, metavar="N", help="how many seeds to run")
+    parser.add_argument("--from", type=int, default=0, metavar="S", dest="first", help="the first")
+    parser.add_argument("--seed", type=int, metavar="S", help="run this one, and print its outcome")
+    parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes (1)")
+    parser.add_argument("--brokers", type=int, metavar="B", help="how many brokers")
+    parser.add_argument("--quotas", action="store_true", help="clients have quotas")
+    parser.add_argument("--groups", action="store_true", help="the broker assigns groups")
+    parser.add_argument("--shares", action="store_true", help="there are share groups")
+    parser.add_argument("--trace", metavar="FILE", help="with --seed: write its trace there")
+    parser.add_argument("--mutants", action="store_true", help="print who catches each mutant")
+    return parser
+
+
+def _jobs(options: argparse.Namespace) -> list[Job]:
+    """Return the runs of the seeds that the options name."""
     jobs = []
     for seed in range(options.first, options.first + options.seeds):
         brokers = options.brokers or brokers_of(seed)
         jobs.append(Job(seed, brokers, options.quotas, options.groups, options.shares))
         if options.brokers is None and seed % ONE_BROKER_EVERY == 0:
             jobs.append(jobs[-1]._replace(brokers=1))
+    return jobs
+
+
+def _run_all(jobs: list[Job], processes: int) -> int:
+    """Run seeds, print each failure at once and the counts at the end; return the exit code."""
     started, failed, requests = time.monotonic(), 0, 0
     judged, muted, grouped, shared = Judged(), Muted(), Grouped(), Shared()
-    with multiprocessing.Pool(options.jobs) as pool:
+    with multiprocessing.Pool(processes) as pool:
         for outcome, failure in pool.imap(_report, jobs):
             if outcome is None:
                 failed += 1
@@ -128,20 +143,33 @@ def main(arguments: list[str] | None = None) -> int:
                 shared = Shared(*map(sum, zip(shared, outcome.shared, strict=True)))
     took = time.monotonic() - started
     print(f"{len(jobs)} runs, {failed} failed, {requests} requests, {took:.1f} s")
-    print(f"of rights: {judged.allowed} allowed, {judged.denied} denied, ACLs changed meanwhile "
-          f"in {judged.changing}")  # fmt: skip
-    print(f"of quotas: clients waited after {muted.produces} produces, {muted.fetches} fetches, "
-          f"{muted.mutations} mutations and {muted.others} others, "
-          f"{muted.longest_ms} ms at the longest")  # fmt: skip
-    print(f"of groups that the broker assigns: {grouped.joins} joins, "
-          f"{grouped.reconciliations} reconciliations, {grouped.hand_overs} hand-overs, "
-          f"{grouped.upgrades} conversions from classic, {grouped.downgrades} back, "
-          f"{grouped.settled} times quiet and Stable")  # fmt: skip
-    print(f"of share groups: {shared.loads} loads, {shared.deliveries} deliveries, "
-          f"{shared.redeliveries} of them again, {shared.accepts} accepts, {shared.releases} "
-          f"releases, {shared.rejects} rejects, {shared.renewals} renewals, {shared.gaps} gaps, "
-          f"{shared.letters} dead letters")  # fmt: skip
+    print("\n".join(_counts(judged, muted, grouped, shared)))
     return int(failed > 0)
+
+
+def _counts(judged: Judged, muted: Muted, grouped: Grouped, shared: Shared) -> Iterator[str]:
+    """Yield a line for each kind of events."""
+    yield (
+        f"of rights: {judged.allowed} allowed, {judged.denied} denied, ACLs changed meanwhile "
+        f"in {judged.changing}"
+    )
+    yield (
+        f"of quotas: clients waited after {muted.produces} produces, {muted.fetches} fetches, "
+        f"{muted.mutations} mutations and {muted.others} others, "
+        f"{muted.longest_ms} ms at the longest"
+    )
+    yield (
+        f"of groups that the broker assigns: {grouped.joins} joins, "
+        f"{grouped.reconciliations} reconciliations, {grouped.hand_overs} hand-overs, "
+        f"{grouped.upgrades} conversions from classic, {grouped.downgrades} back, "
+        f"{grouped.settled} times quiet and Stable"
+    )
+    yield (
+        f"of share groups: {shared.loads} loads, {shared.deliveries} deliveries, "
+        f"{shared.redeliveries} of them again, {shared.accepts} accepts, {shared.releases} "
+        f"releases, {shared.rejects} rejects, {shared.renewals} renewals, {shared.gaps} gaps, "
+        f"{shared.letters} dead letters"
+    )
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def by_arrow(form: str, path: Path) -> pyarrow.Table:
 
 
 def by_pandas(arrow: pyarrow.Table) -> list[tuple[Any, ...]]:
-    """As its timestamps in µs."""
+    """Return the rows as pandas has them, with its timestamps in µs."""
     frame = arrow.to_pandas().sort_values("d")
     return [
         (row.d, row.t.to_pydatetime(), row.n.to_pydatetime()) for row in frame.itertuples(False)
@@ -76,7 +76,7 @@ def by_pandas(arrow: pyarrow.Table) -> list[tuple[Any, ...]]:
 
 
 def by_duckdb(arrow: pyarrow.Table) -> list[tuple[str, ...]]:
-    """As the texts that Python would give."""
+    """Return the rows as DuckDB has them, as texts in Python's form."""
     import duckdb
 
     with duckdb.connect() as connection:

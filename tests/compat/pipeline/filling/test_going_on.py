@@ -195,7 +195,7 @@ def test_a_table_begins_where_it_is_told_to_and_goes_on_there(
 
 
 def test_a_log_that_was_cut_off_and_has_grown_again_is_refused(job: Job, tmp_path: Path) -> None:
-    """As after an unclean election, or a partition's folder that was restored from a copy."""
+    """An unclean election cuts a log off, as does a folder that is restored from a copy."""
     folder, copy = job.broker.data_dir / f"{job.topic}-0", tmp_path / "copy"
     job.send(2)
     job.broker.stop()
