@@ -31,15 +31,15 @@ class InFlightWindow:
         """The last offset in flight; the next one to acquire if none is in flight."""
         self._has_available = True  # False only if surely no record is available
         self._loaded_end = self.end_offset
-        self._unread_from = self._first_hole()
+        self._unread_from = self._first_hole(start_offset)
 
-    def _first_hole(self) -> int | None:
-        """Return the first offset in the window that no batch has; None if there is none."""
-        expected = self.start_offset
+    def _first_hole(self, expected: int) -> int | None:
+        """Return the first offset from `expected` on in the window that no batch has; None if there
+        is none."""
         for batch in self.batches:
             if batch.first > expected:
                 return expected
-            expected = batch.last + 1
+            expected = max(batch.last + 1, expected)
         return None
 
     # -- what is there -------------------------------------------------------------------------
@@ -118,7 +118,9 @@ class InFlightWindow:
         if self._unread_from is None:
             return
         is_inside = self.end_offset == self._loaded_end and offset <= self._loaded_end
-        self._unread_from = max(offset, self._unread_from) if is_inside else None
+        left = max(offset, self._unread_from)
+        has_hole = is_inside and self._first_hole(left) is not None
+        self._unread_from = left if has_hole else None
 
     def archive(self, first: int, last: int, state: RecordState) -> bool:
         """Archive the records in `state` from `first` to `last`; return whether there were any."""

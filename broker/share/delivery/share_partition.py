@@ -403,6 +403,7 @@ class SharePartition:
         """Move the start offset to the log's start, if that is behind it."""
         if offset > self.start_offset:
             self._window.move_start_to_log_start(offset)
+            self._window.move_start()
 
 
 def _check(state: PersistedState) -> None:

@@ -515,3 +515,15 @@ def test_holes_of_a_loaded_state_are_read_again() -> None:
 def test_a_state_that_cannot_be_is_refused(batches: list[StateBatch]) -> None:
     with pytest.raises(CorruptState):
         SharePartition(PersistedState(5, batches), DeliverySettings)
+
+
+def test_a_full_window_of_final_records_moves_on_after_a_hole_that_the_log_has_deleted() -> None:
+    """Offsets 0 to 2 were not read since the load, and never can be: nothing else holds the start
+    back."""
+    final = StateBatch(3, 9, RecordState.ACKNOWLEDGED, 1)
+    settings = DeliverySettings(max_locks=5)
+    group = Group((3, 9), (10, 14), settings=settings, batches=(final,))
+    group.partition.log_start_moved(5)
+    assert group.partition.start_offset == 10
+    assert group.partition.can_acquire()
+    assert group.fetch() == [(10, 14, 1)]

@@ -282,7 +282,7 @@ def _start_over_open_records(window: InFlightWindow) -> int | None:
     return window.batches[-1].last if window.batches else None
 
 
-def _holes_are_forgotten(window: InFlightWindow) -> None:
+def _holes_are_forgotten(window: InFlightWindow, expected: int) -> None:
     """Read nothing again after a load."""
 
 
