@@ -25,7 +25,7 @@ FOUND = {
     10019: "a state was compared with its log without what had just been appended (a false alarm)",
     10037: "dead letters were looked for at leaders alone, and there was none (a false alarm)",
     10055: "the leader's clock was ahead of the world's when a lock ended (a false alarm)",
-    11257: "a hole of a loaded state was deleted from the log, and held a full window back for ever",
+    11257: "a hole of a loaded state was deleted from the log, and held a full window back",
     10461: "a dead letter was given up after five attempts, as leaders changed often",
     10245: "a heartbeat without records was answered before the epoch that it told was committed",
     10007: "a write failed after the timer of the locks had ended, and its records stayed locked",
