@@ -151,14 +151,15 @@ class Initializer:
         return NOTHING._replace(records=[state_topics_record(group_id, topics)])
 
     def _log_failure(self, group_id: str, answers: StateAnswers) -> None:
-        """Log at ERROR that partitions could not be initialized, once until the error changes.
-        FENCED_STATE_EPOCH is none: the group's next coordinator has initialized them."""
+        """Log at WARNING that partitions could not be initialized, once until the error changes:
+        later heartbeats try again. FENCED_STATE_EPOCH is no failure, because the group's next
+        coordinator has initialized them."""
         failed = [error for error, _ in answers.values() if error not in _NO_FAILURE]
         if not failed:
             self._failures.pop(group_id, None)
         elif self._failures.get(group_id) is not failed[0]:
             self._failures[group_id] = failed[0]
-            log.error(
+            log.warning(
                 "share group %s: %d of %d partitions could not be initialized: %s",
                 *(group_id, len(failed), len(answers), failed[0].name),
             )

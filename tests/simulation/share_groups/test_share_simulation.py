@@ -25,6 +25,7 @@ FOUND = {
     10019: "a state was compared with its log without what had just been appended (a false alarm)",
     10037: "dead letters were looked for at leaders alone, and there was none (a false alarm)",
     10055: "the leader's clock was ahead of the world's when a lock ended (a false alarm)",
+    11432: "an initialization that is tried again was logged as an error",
     11257: "a hole of a loaded state was deleted from the log, and held a full window back",
     10461: "a dead letter was given up after five attempts, as leaders changed often",
     10245: "a heartbeat without records was answered before the epoch that it told was committed",
