@@ -30,7 +30,7 @@ CHECK_PIP = @$(BIN)/python -c 'import pip' 2>/dev/null || { \
 WITH_COMMAND = @echo "installed; in another terminal, this line gives you the command ottla: . $(BIN)/activate"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-budget test-long check check-types check-style check-tests test-portable sim compat differential chaos bench docs release format clean
+.PHONY: help setup run demo test test-budget test-long check check-types check-style check-structure check-tests test-portable sim compat differential chaos bench docs release format clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -53,7 +53,7 @@ test-long: $(VENV)/.tests-installed ## the suites that take too long for make te
 	@exec $(BIN)/python -m tests.long $(ARGS)
 
 check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit tests: about a minute
-	@$(MAKE) --no-print-directory -j $(JOBS) check-types check-style check-tests
+	@$(MAKE) --no-print-directory -j $(JOBS) check-types check-style check-structure check-tests
 	@$(BIN)/python -m tests.long --warn 200
 
 # One thread of mypy beside the others: it takes as long as they do together.
@@ -69,11 +69,17 @@ check-style: $(VENV)/.tests-installed
 	$(BIN)/python -m protocol.generate --check
 	$(BIN)/python -m tests.tools.answer_types --check
 
-# The contracts of imports are among the tests of the architecture.
+# Without what needs Java, Spark or Go, and what is slow.
+QUICK := --cases $(CASES) -m "not java and not spark and not go and not slow"
+
+# The contracts of imports are among the tests of the architecture. In one process each source is
+# parsed once.
+check-structure:
+	$(PYTEST) -q -p no:xdist $(QUICK) tests/architecture --deselect tests/architecture/test_tools.py
+
 check-tests: check-style
 	$(BIN)/deno test --no-check --no-config tests/unit/console/static
-	$(PYTEST) -q -n $(JOBS) --cases $(CASES) -m "not java and not spark and not go and not slow" \
-		tests/unit tests/architecture --deselect tests/architecture/test_tools.py $(ARGS)
+	$(PYTEST) -q -n $(JOBS) $(QUICK) tests/unit $(ARGS)
 
 test-portable: $(VENV)/.tests-installed ## the unit tests, and types, without what only Linux has, as on macOS
 	$(BIN)/mypy --platform darwin --no-warn-unreachable -p broker -p client -p command -p console -p controller -p ground -p log_format -p ottla -p pipeline -p protocol -p simulation -p storage -p testbed

@@ -14,7 +14,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,10 +47,9 @@ class Riddle(NamedTuple):
     text: str
 
 
-def riddles(text: str) -> Iterator[Riddle]:
-    """Yield the riddles in the text of a module."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+def riddles(text: str, nodes: Iterable[ast.AST] | None = None) -> Iterator[Riddle]:
+    """Yield the riddles in the text of a module; `nodes` are those of its tree, if it is parsed."""
+    for node in ast.walk(ast.parse(text)) if nodes is None else nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _empty_names(node)
         yield from _of_docstring(node)
