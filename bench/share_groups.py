@@ -51,6 +51,8 @@ WAIT_MS, MAX_BYTES = 500, 1 << 20
 FILL_S = 120.0
 LIMIT_S = 120.0
 PAUSE_S = 0.05
+BEAT_S = 5.0
+"""How often the member sends a heartbeat while consumers work."""
 WINDOW_RECORDS = {1: 6_000, 100: 100_000, 500: 200_000}
 """How many records a window has, by the size of a batch."""
 
@@ -119,6 +121,7 @@ class ShareWorkers:
         self._poll = select.epoll()
         self._by_fd: dict[int, ShareWorker] = {}
         self._in_flight: set[int] = set()
+        self._beat_at = 0.0
         self._join()
         for number in range(workers):
             worker = ShareWorker(port, topic_id, batch, number)
@@ -132,6 +135,7 @@ class ShareWorkers:
         if not self._member_epoch:
             request.subscribed_topic_names = [TOPIC]
         answer = self._member.ask(request, HEARTBEAT_VERSION)
+        self._beat_at = time.monotonic()
         if answer.error_code in COORDINATOR:
             return 0
         if answer.error_code:
@@ -154,6 +158,8 @@ class ShareWorkers:
                 worker.send()
                 self._in_flight.add(fd)
         while records > 0:
+            if time.monotonic() > self._beat_at + BEAT_S:
+                self.beat()
             if time.monotonic() > until:
                 raise TimeoutError(f"{records} records did not come within {LIMIT_S:.0f} s")
             for fd, _ in self._poll.poll(1.0):

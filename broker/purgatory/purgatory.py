@@ -12,7 +12,7 @@ owns all state.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from broker.purgatory.deadlines import DeadlineQueue, Deadlines
 from ground.ports import Scheduler
@@ -58,6 +58,11 @@ class DelayedOperation:
         return True
 
 
+def _always() -> bool:
+    """Return True."""
+    return True
+
+
 class Purgatory:
     """All waiting operations of one kind."""
 
@@ -93,14 +98,20 @@ class Purgatory:
         """Return whether an operation waits under `key`."""
         return key in self._watchers
 
-    def check(self, key: Hashable) -> int:
+    def check(self, key: Hashable, goes_on: Callable[[], bool] = _always) -> int:
         """Try each operation under `key`, and complete those whose `try_complete` returns True.
-        Return the number of completed operations."""
+        Return the number of completed operations.
+
+        `goes_on()` is called before each: False ends the check, because nothing is left for the
+        other operations.
+        """
         watchers = self._watchers.get(key)
         if not watchers:
             return 0
         completed = 0
         for operation in list(watchers):
+            if not goes_on():
+                break
             if not operation.done and operation.try_complete(key):
                 completed += operation.complete()
         return completed

@@ -99,7 +99,13 @@ class SharePartitionManager:
             replica = self._replicas.partition_by_id(key.topic_id, key.partition)
             if replica is not None:
                 replica.listeners.pop(self, None)
-        self.purgatory.check(key)
+        self.purgatory.check(key, partial(self._may_have_room, key))
+
+    def _may_have_room(self, key: SharePartitionKey) -> bool:
+        """Return whether a member may acquire records of a share-partition. The first fetches that
+        wait take all that an acknowledgement made room for; the others need not read the log."""
+        ready = self.partitions.ready(key)
+        return ready is None or ready.partition.can_acquire()
 
     def acknowledge(
         self,

@@ -81,6 +81,16 @@ def test_an_operation_that_completes_another_of_the_same_key_does_so_once() -> N
     assert (first.completed, second.completed, len(purgatory)) == (1, 1, 0)
 
 
+def test_a_check_ends_when_nothing_is_left_for_the_others() -> None:
+    purgatory = Purgatory("test", SimScheduler())
+    operations = [Waiting(), Waiting(), Waiting()]
+    left = [True, True, False]
+    for operation in operations:
+        purgatory.watch(operation, ["a"], 100)
+    assert purgatory.check("a", lambda: left.pop(0)) == 0
+    assert [operation.looked for operation in operations] == [["a"], ["a"], []]
+
+
 def test_a_node_that_stops_expires_all_that_waits() -> None:
     purgatory = Purgatory("test", SimScheduler())
     operations = [Waiting(), Waiting()]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from pathlib import Path
 
 import pytest
 
+from broker.apis.share_fetch.reading import ShareFetch
 from protocol.messages.metadata_records import RemoveTopicRecord
 from tests.clients.share_talk import ACCEPT, GAP, REJECT, RELEASE, RENEW
 from tests.unit.broker.apis.share_fetch.share_fixture import ShareLeader
@@ -224,6 +226,29 @@ def test_a_full_window_as_kafka_recorded_it(leader: ShareLeader) -> None:
         "m: 0 120-159 of 120-159",
         "m: 0",
     ]
+
+
+def test_an_acknowledgement_wakes_as_many_members_as_have_room(
+    leader: ShareLeader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leader.configure(**{"share.partition.max.record.locks": "100"})
+    leader.append(*[40] * 10)
+    for number in range(3):
+        leader.fetch(f"m{number}", 0, max_records=40)
+    for number in range(20):
+        leader.fetch(f"waits{number}", 0, max_records=40)
+    assert len(leader.told()) == 3
+    tried: list[str] = []
+    is_complete_after = ShareFetch.is_complete_after
+
+    def counted(self: ShareFetch, changed: Hashable) -> bool:
+        tried.append(self._session.key.member_id)
+        return is_complete_after(self, changed)
+
+    monkeypatch.setattr(ShareFetch, "is_complete_after", counted)
+    leader.acknowledge("m0", 1, (0, 39, ACCEPT))
+    assert leader.told() == ["waits0: 0 120-159 of 120-159", "m0: 0"]
+    assert tried == ["waits0"]
 
 
 def test_deliveries_are_counted_and_throttled_as_kafka_recorded(leader: ShareLeader) -> None:
