@@ -31,10 +31,25 @@ export function Check({ label, checked, onChange, disabled }) {
   </label>`;
 }
 
-/** A search field; the key "/" puts the cursor there. */
+/**
+ * A search field; the key "/" puts the cursor there. What is typed may come back as `value` later, by
+ * the address of the page: by then there may be more text, which stays.
+ */
 export function SearchBox({ label, value, onInput, placeholder = label, onEnter }) {
+  const [text, setText] = useState(value);
+  const underWay = useRef(/** @type {string[]} */ ([]));
+  useEffect(() => {
+    const place = underWay.current.indexOf(value);
+    underWay.current = place < 0 ? [] : underWay.current.slice(place + 1);
+    if (place < 0) setText(value);
+  }, [value]);
+  function take(/** @type {string} */ typed) {
+    underWay.current.push(typed);
+    setText(typed);
+    onInput(typed);
+  }
   return html`<input type="search" data-search aria-label=${label} placeholder=${placeholder}
-      value=${value} onInput=${(event) => onInput(event.target.value)}
+      value=${text} onInput=${(event) => take(event.target.value)}
       onKeyDown=${(event) => event.key === "Enter" && onEnter?.()} />`;
 }
 
