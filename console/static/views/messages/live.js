@@ -19,6 +19,7 @@ export function Live({ topic, q, ...rest }) {
   const [waiting, setWaiting] = useState(0);
   const [counts, setCounts] = useState({ dropped: 0, trouble: "" });
   const [gap, setGap] = useState({ written: 0, skipped: 0 });
+  const [begun, setBegun] = useState(false);
   const cursor = useRef("");
   const buffer = useRef(/** @type {Answer.RecordShown[]} */ ([]));
   const isPaused = held || scrolled || open.size > 0;
@@ -47,6 +48,7 @@ export function Live({ topic, q, ...rest }) {
       trouble: event.waiting ?? "",
     }));
     if (event.cursor) cursor.current = event.cursor;
+    setBegun(true);
     if (event.resumed !== undefined) setGap({ written: event.resumed, skipped: event.dropped });
     if (paused.current) setWaiting(buffer.current.length);
     else show();
@@ -62,7 +64,7 @@ export function Live({ topic, q, ...rest }) {
   function clear() {
     setRecords((before) => before.filter((record) => open.has(idOf(record))));
   }
-  const [kind, state] = stateOf(stream, isPaused, counts.trouble);
+  const [kind, state] = stateOf(stream, begun, isPaused, counts.trouble);
   return html`
     <${ErrorLine} error=${stream.error} onAgain=${stream.again} />
     ${
@@ -148,11 +150,12 @@ function turned(ids, id) {
  * @param {boolean} isPaused
  * @param {string} trouble
  */
-function stateOf(stream, isPaused, trouble) {
+function stateOf(stream, begun, isPaused, trouble) {
   if (stream.error) return ["bad", "ended"];
   if (trouble) return ["warn", "waiting"];
   if (isPaused) return ["warn", "paused"];
-  return stream.open ? ["good", "live"] : ["", "connecting"];
+  // Only from its first event on, which has the offsets, could another stream go on.
+  return stream.open && begun ? ["good", "live"] : ["", "connecting"];
 }
 
 /**
