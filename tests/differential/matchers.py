@@ -366,6 +366,12 @@ def deleted_in_session(met: MatchedDifference) -> bool:
     return met.api == "FETCH" and deleted and met.codes in ((3, 100), (103, 100))
 
 
+@matches("share-state-of-a-deleted-topic")
+def share_state_of_deleted(met: MatchedDifference) -> bool:
+    deleted = any(step.api == "DELETE_TOPICS" for step in met.sent)
+    return met.api.endswith("SHARE_GROUP_STATE") and deleted and met.codes == (0, 3)
+
+
 @matches("offsets-of-a-deleted-topic")
 def offsets_of_deleted(met: MatchedDifference) -> bool:
     if met.api != "OFFSET_FETCH" or not any(step.api == "DELETE_TOPICS" for step in met.sent):
