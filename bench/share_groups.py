@@ -53,7 +53,7 @@ LIMIT_S = 120.0
 PAUSE_S = 0.05
 BEAT_S = 5.0
 """How often the member sends a heartbeat while consumers work."""
-WINDOW_RECORDS = {1: 6_000, 100: 100_000, 500: 200_000}
+WINDOW_RECORDS = {1: 3_000, 100: 100_000, 500: 200_000}
 """How many records a window has, by the size of a batch."""
 
 

@@ -59,7 +59,7 @@ class DelayedOperation:
 
 
 def _always() -> bool:
-    """Return True."""
+    """Return True: every operation is to be tried."""
     return True
 
 
