@@ -32,8 +32,8 @@ export function Check({ label, checked, onChange, disabled }) {
 }
 
 /**
- * A search field; the key "/" puts the cursor there. What is typed may come back as `value` later, by
- * the address of the page: by then there may be more text, which stays.
+ * A search field; the key "/" puts the cursor there. What is typed may come back as `value` later,
+ * by the address of the page: by then there may be more text, which stays.
  */
 export function SearchBox({ label, value, onInput, placeholder = label, onEnter }) {
   const [text, setText] = useState(value);
