@@ -16,25 +16,30 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
-    ArrayType,
     BinaryType,
     DataType,
-    MapType,
+    StringType,
     StructField,
     StructType,
 )
 
 from pipeline.columns.avro.avro_schema import AvroSchema
+from pipeline.columns.avro.avro_values import (
+    all_checks,
+    brought,
+    changed,
+    unfit,
+    with_decimals_of,
+)
 from pipeline.columns.avro.registry import Registry
 from pipeline.columns.evolution import merged
 from pipeline.columns.records import column_names, nullable
-from pipeline.columns.times import beyond
-from pipeline.columns.walks import bound, checks, value_checks
+from pipeline.columns.walks import bound
 
 PACKAGE = "org.apache.spark:spark-avro_2.13:4.0.0"
 IDS_MAX = 1_000
 _MARK = b"\xf0\x9fOttla\x00"
-_DATUM, _END = "datum", "end"
+_DATUM, _END, _CHANGED = "datum", "end", "changed"
 _HEADER_BYTES = 5
 _SHOWN_BYTES = 4
 
@@ -78,7 +83,7 @@ class Avro:
 
         Raises PipelineError if a type would change in another way.
         """
-        fields = _fields_of(reader, name)
+        fields = _fields_of(reader.kind, name)
         fields = fields if kept is None else merged(kept, fields, form)
         return Avro(reader, fields, framed, name, form)
 
@@ -99,6 +104,15 @@ class Avro:
         (field,) = (entry for entry in self.fields if entry.name == (self.name or "value"))
         return self.reader.widened(field.dataType)
 
+    @property
+    def _kind(self) -> DataType:
+        """The type of decoded values: that of `_target`, with the decimals of the table."""
+        kind = self._target.kind
+        if self.name is None and isinstance(kind, StructType):
+            return with_decimals_of(kind, self.fields)
+        (field,) = (entry for entry in self.fields if entry.name == (self.name or "value"))
+        return with_decimals_of(kind, field.dataType)
+
     def kept(self) -> dict[str, str]:
         """Return the part of `Columns.to_text` for this format: the columns, and the ids with which
         the next run begins."""
@@ -109,12 +123,12 @@ class Avro:
         """Add a STRUCT `into` with the schema's id, and the value with the mark behind the
         value."""
         # Without `bound`, Spark would make the STRUCT again wherever a field of it is named.
-        return records.withColumn(into, bound(self._read(F.col(what)), lambda read: read))
+        return records.withColumn(into, bound(self._read(F.col(what), what), lambda read: read))
 
-    def _read(self, data: Column) -> Column:
+    def _read(self, data: Column, what: str) -> Column:
         if self.framed is None:
             number = F.lit(None).cast("bigint")
-            datum = self._unpacked(data, self.reader.text)
+            datum = self._unpacked(data, self.reader.text, what)
         else:
             is_framed = (F.octet_length(data) >= _HEADER_BYTES) & (
                 F.substring(data, 1, 1) == F.lit(b"\x00")
@@ -122,13 +136,9 @@ class Avro:
             text = F.conv(F.hex(F.substring(data, 2, _HEADER_BYTES - 1)), 16, 10)
             number = F.when(is_framed, text.cast("bigint"))
             body = F.substring(data, _HEADER_BYTES + 1, 1 << 30)
-            read = [
-                StructField(_DATUM, nullable(self._target.kind)),
-                StructField(_END, BinaryType()),
-            ]
-            datum = F.when(number.isNull(), F.lit(None).cast(StructType(read)))
+            datum = F.when(number.isNull(), self._unread())
             for schema_id, writer in self.framed.writers.items():
-                datum = datum.when(number == schema_id, self._unpacked(body, writer))
+                datum = datum.when(number == schema_id, self._unpacked(body, writer, what))
         return F.struct(number.alias("id"), datum.alias("read"))
 
     def reason(self, data: Column, read: Column, what: str) -> Column:
@@ -165,12 +175,8 @@ class Avro:
         ).when(
             end != F.lit(_MARK), F.concat(F.lit(f"bytes of the {what} are left over, read by "), by)
         )
-        kind = self.reader.kind
-        if isinstance(kind, StructType):
-            bounds = checks(kind, beyond)
-        else:
-            bounds = value_checks(kind, beyond, what)
-        for words, wrong in bounds:
+        why = why.when(read["read"][_CHANGED].isNotNull(), read["read"][_CHANGED])
+        for words, wrong in all_checks(self._kind, unfit, what):
             why = why.when(wrong(read["read"][_DATUM]), F.lit(words))
         return why
 
@@ -222,7 +228,7 @@ class Avro:
 
     def columns(self, read: Column) -> list[Column]:
         """Return a column of the table's type for each field."""
-        datum, there = read["read"][_DATUM], _fields_of(self._target, self.name)
+        datum, there = read["read"][_DATUM], _fields_of(self._kind, self.name)
         whole = self.name is not None or not isinstance(self.reader.kind, StructType)
         typed = []
         for field, column in zip(self.fields, self.schema, strict=True):
@@ -230,24 +236,47 @@ class Avro:
                 value = F.lit(None).cast(column.dataType)
             else:
                 value = datum if whole else datum[field.name]
-                value = _brought(value, there[field.name].dataType, column.dataType)
+                value = brought(value, there[field.name].dataType, column.dataType)
             typed.append(value.alias(column.name))
         return typed
 
-    def _unpacked(self, body: Column, writer: str) -> Column:
-        options = {"mode": "PERMISSIVE", "avroSchema": _marked(self._target.text)}
+    def _unpacked(self, body: Column, writer: str, what: str) -> Column:
+        """Return the value that a schema wrote, the mark, and what would change in the value."""
+        reader = self._target.as_written(AvroSchema("the schema of a writer", writer))
+        if reader is None:
+            return self._unread()
+        options = {"mode": "PERMISSIVE", "avroSchema": _marked(reader.text)}
         pairs = [F.lit(text) for pair in options.items() for text in pair]
         marked = F.concat(body, F.lit(_MARK))
-        return F.call_function("from_avro", marked, F.lit(_marked(writer)), F.create_map(*pairs))
+        read = F.call_function("from_avro", marked, F.lit(_marked(writer)), F.create_map(*pairs))
+        decoded, wanted = reader.kind, nullable(self._kind)
+
+        def typed(read: Column) -> Column:
+            datum, why = read[_DATUM], F.lit(None).cast("string")
+            for words, wrong in changed(decoded, wanted, what):
+                why = F.coalesce(why, F.when(wrong(datum), F.lit(words)))
+            value = brought(datum, decoded, wanted)
+            return F.struct(value.alias(_DATUM), read[_END].alias(_END), why.alias(_CHANGED))
+
+        return bound(read, typed)
+
+    def _unread(self) -> Column:
+        """Return what `_unpacked` returns for a value that cannot be read."""
+        fields = [
+            StructField(_DATUM, nullable(self._kind)),
+            StructField(_END, BinaryType()),
+            StructField(_CHANGED, StringType()),
+        ]
+        return F.lit(None).cast(StructType(fields))
 
 
-def _fields_of(reader: AvroSchema, name: str | None) -> StructType:
-    """Return the columns that a schema asks for."""
+def _fields_of(kind: DataType, name: str | None) -> StructType:
+    """Return the columns that a type of values asks for."""
     if name is not None:
-        return StructType([StructField(name, reader.kind)])
-    if isinstance(reader.kind, StructType):
-        return reader.kind
-    return StructType([StructField("value", reader.kind)])
+        return StructType([StructField(name, kind)])
+    if isinstance(kind, StructType):
+        return kind
+    return StructType([StructField("value", kind)])
 
 
 def _marked(schema: str) -> str:
@@ -260,26 +289,3 @@ def _marked(schema: str) -> str:
 
 def _into(framed: Framed | None) -> Column:
     return F.lit("" if framed is None else ", or not brought to the reader's schema")
-
-
-def _brought(value: Column, kind: DataType, wanted: DataType) -> Column:
-    """Return a value as the table's type, which has all fields of the value's type, each as wide or
-    wider."""
-    if isinstance(kind, StructType) and isinstance(wanted, StructType):
-        if kind.names == wanted.names and nullable(kind) == wanted:
-            return value
-        there = {field.name: field.dataType for field in kind}
-        fields = [
-            _brought(value[field.name], there[field.name], field.dataType).alias(field.name)
-            if field.name in there
-            else F.lit(None).cast(field.dataType).alias(field.name)
-            for field in wanted
-        ]
-        return F.when(value.isNotNull(), F.struct(*fields))
-    if isinstance(kind, ArrayType) and isinstance(wanted, ArrayType) and nullable(kind) != wanted:
-        inner, outer = kind.elementType, wanted.elementType
-        return F.transform(value, lambda item: _brought(item, inner, outer))
-    if isinstance(kind, MapType) and isinstance(wanted, MapType) and nullable(kind) != wanted:
-        inner, outer = kind.valueType, wanted.valueType
-        return F.transform_values(value, lambda _, item: _brought(item, inner, outer))
-    return value if nullable(kind) == wanted else value.cast(wanted)

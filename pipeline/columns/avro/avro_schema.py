@@ -30,6 +30,7 @@ from pyspark.sql.types import (
 )
 
 from pipeline.columns.avro import avro_rules
+from pipeline.columns.avro.avro_logical import as_written
 from pipeline.columns.avro.avro_widening import widened
 from pipeline.errors import PipelineError
 
@@ -101,6 +102,14 @@ class AvroSchema:
         root = widened(self._root, self._defined, kind)
         if root == self._root:
             return self
+        return AvroSchema(self._where, json.dumps(self._written(root, set())))
+
+    def as_written(self, writer: AvroSchema) -> AvroSchema | None:
+        """Return the schema with the units of the writer's decimals and times, None if values of
+        the writer cannot be converted."""
+        root = as_written(self._root, self._defined, writer._root, writer._defined)
+        if root is None:
+            return None
         return AvroSchema(self._where, json.dumps(self._written(root, set())))
 
     def _fields(self) -> dict[str, dict[str, Node]] | None:

@@ -34,7 +34,13 @@ def widened(root: object, defined: Mapping[str, Mapping[str, object]], kind: Dat
     uses = _Uses(defined)
     uses.look(root, kind, ())
     chosen = {place: next(iter(types)) for place, types in uses.types.items() if len(types) == 1}
-    return _replaced(root, (), lambda place, name: chosen.get(place, name))
+
+    def leaf(place: Place, node: object) -> object:
+        name = node["type"] if isinstance(node, Mapping) else node
+        wider = chosen.get(place, name) if _is_number(name) else name
+        return node if wider == name else wider
+
+    return replaced(root, (), leaf)
 
 
 @dataclass(slots=True)
@@ -81,35 +87,26 @@ class _Uses:
                 self.look(branch, member.dataType, (*place, str(n)))
 
 
-def _replaced(node: object, place: Place, name_of: Callable[[Place, str], str]) -> object:
+def replaced(node: object, place: Place, leaf: Callable[[Place, object], object]) -> object:
+    """Return a part of a schema, with `leaf(place, part)` for each part that contains no other."""
     if isinstance(node, list):
-        return _replaced_union(node, place, name_of)
-    if isinstance(node, str):
-        return name_of(place, node) if _is_number(node) else node
-    assert isinstance(node, Mapping)
-    if _is_number(node["type"]):
-        name = name_of(place, str(node["type"]))
-        return node if name == node["type"] else name
-    changed = dict(node)
+        changed = [replaced(branch, (*place, str(n)), leaf) for n, branch in enumerate(node)]
+        # A union stays as it is if a type would be there twice.
+        return node if of_union(changed) else changed
+    if not isinstance(node, Mapping) or node["type"] not in ("record", "array", "map"):
+        return leaf(place, node)
+    copy = dict(node)
     for key in ("items", "values"):
         if key in node:
-            changed[key] = _replaced(node[key], (*place, key), name_of)
+            copy[key] = replaced(node[key], (*place, key), leaf)
     if node["type"] == "record":
         fields, record = node["fields"], str(node["name"])
         assert isinstance(fields, list)
-        changed["fields"] = [
-            {**entry, "type": _replaced(entry["type"], (record, entry["name"]), name_of)}
+        copy["fields"] = [
+            {**entry, "type": replaced(entry["type"], (record, entry["name"]), leaf)}
             for entry in fields
         ]
-    return changed
-
-
-def _replaced_union(
-    node: list[object], place: Place, name_of: Callable[[Place, str], str]
-) -> object:
-    """Return the union with the new numbers, or the union itself if a type would be there twice."""
-    changed = [_replaced(branch, (*place, str(n)), name_of) for n, branch in enumerate(node)]
-    return node if of_union(changed) else changed
+    return copy
 
 
 def _is_number(name: object) -> bool:

@@ -251,3 +251,69 @@ def test_keys_of_avro_are_one_column(spark: SparkSession) -> None:
     assert [(row.key, bytes(row.value)) for row in rows.collect()] == [(7, b"v"), (None, b"w")]
     (misfit,) = misfits.collect()
     assert misfit.reason.startswith("the key is not framed") and bytes(misfit.key) == b"S1"
+
+
+def decimal(precision: int, scale: int) -> dict[str, Any]:
+    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+
+
+def unscaled(number: int) -> bytes:
+    data = number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
+    return bytes([2 * len(data)]) + data
+
+
+def test_a_value_is_read_with_the_units_of_its_writer(spark: SparkSession) -> None:
+    times = [{"type": "long", "logicalType": f"timestamp-{unit}s"} for unit in ("milli", "micro")]
+    with fake_registry() as served:
+        for number, dec, time in ((1, decimal(10, 2), times[0]), (3, decimal(14, 6), times[1])):
+            served.register("t-value", number, record(("d", ["null", dec]), ("t", time)))
+        served.register("t-value", 2, record(("d", ["null", decimal(12, 4)]), ("t", times[1])))
+        columns = columns_of(of_subject(served, 1, 3))
+        values = [
+            framed(1, b"\x02" + unscaled(1234) + b"\xd0\x0f"),
+            framed(2, b"\x02" + unscaled(123456) + b"\xd0\x0f"),
+            framed(3, b"\x02" + unscaled(12345600) + b"\xd0\x0f"),
+            framed(3, b"\x02" + unscaled(12345678) + b"\xd0\x0f"),
+            framed(1, b"\x00\xd0\x0f"),
+        ]
+        fit, misfits = found(columns, records(spark, *values))
+    seen = [(n, d if d is None else str(d), t.microsecond) for n, d, t in fit]
+    assert seen == [
+        (0, "12.3400", 0),
+        (1, "12.3456", 1000),
+        (2, "12.3456", 1000),
+        (4, None, 0),
+    ]
+    assert misfits == [(3, "field d does not fit DECIMAL(12,4)")]
+
+
+def test_a_decimal_that_is_longer_than_its_schema_says(spark: SparkSession) -> None:
+    from pipeline.columns.avro.avro_fields import Avro
+    from pipeline.columns.avro.avro_schema import AvroSchema
+
+    items = {"type": "array", "items": decimal(10, 2)}
+    columns = columns_of(Avro.of(AvroSchema("x", record(("d", items))), None, None, None))
+    numbers = (1234, -9_999_999_999, 10**10, 2**64 + 5, 2**70, -(2**64) - 1)
+    values = [b"\x02" + unscaled(number) + b"\x00" for number in numbers]
+    fit, misfits = found(columns, records(spark, *values))
+    assert [(n, str(d[0])) for n, d in fit] == [(0, "12.34"), (1, "-99999999.99")]
+    assert misfits == [(n, "field d[] does not fit DECIMAL(10,2)") for n in range(2, 6)]
+
+
+def test_a_text_that_is_not_in_utf_8(spark: SparkSession) -> None:
+    from pipeline.columns.avro.avro_fields import Avro
+    from pipeline.columns.avro.avro_schema import AvroSchema
+
+    schema = record(("s", ["null", "string"]), ("m", {"type": "map", "values": "string"}))
+    columns = columns_of(Avro.of(AvroSchema("x", schema), None, None, None))
+    text = "ü".encode()
+    values = [
+        b"\x02\x04" + text + b"\x02\x04" + text + b"\x02x\x00",
+        b"\x02\x02\xff\x00",
+        b"\x00\x02\x02\xff\x02x\x00",
+        b"\x00\x02\x02x\x02\xff\x00",
+    ]
+    fit, misfits = found(columns, records(spark, *values))
+    assert fit == [(0, "ü", {"ü": "x"})]
+    words = "has a text that is not in UTF-8"
+    assert misfits == [(1, f"field s {words}"), (2, f"field m {words}"), (3, f"field m[] {words}")]
