@@ -81,7 +81,7 @@ def dynamic_config_fault(
         if own:
             text = "Cannot update these configs at default cluster level, broker id must be "
             return _refused(f"{text}specified: {_shown(own)}")
-    unserved = [name for name in changed if _is_unserved(name)]
+    unserved = [name for name in changed if is_unserved(name)]
     if unserved:
         text = f"Cannot update these configs dynamically: {_shown(unserved)} "
         return _refused(f"{text}(Ottla takes them from its configuration file, at a start)")
@@ -302,7 +302,7 @@ def _check_rate(name: str, text: str) -> None:
         raise ConfigError.invalid(name, text, "Value must be at least 0")
 
 
-def _is_unserved(name: str) -> bool:
+def is_unserved(name: str) -> bool:
     """Return True for a Kafka key of the whole node whose change Ottla does not apply."""
     return (
         not name.startswith(LISTENER_PREFIX)

@@ -23,7 +23,7 @@ from broker.config.keys import (
 )
 from broker.config.values import BrokerConfig, shown
 from ground.config_def import ConfigError
-from storage.log_config import SYNONYMS
+from storage.log_config import LOG_CONFIG_DEF, SYNONYMS
 
 # The reasons for rejecting a key, by its prefix or whole name.
 _REFUSED: dict[str, str] = {
@@ -165,6 +165,8 @@ _NOT_ACTED_ON = (
     "log.preallocate",
     "log.remote.copy.lag.",
 )
+_TOPIC_NOT_ACTED_ON = ("remote.log.",)
+"""The prefix of such configs of topics for which a server has no key."""
 
 
 def is_of_zookeeper(name: str) -> bool:
@@ -233,6 +235,22 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
         elif key not in SERVED and key not in _QUIET and key != _EARLY:
             yield f"{setting} is ignored: Ottla does not support this key yet"
     yield from _ignored_of_authorizer(texts)
+
+
+def ignored_topic_configs(configs: Mapping[str, str]) -> Iterator[str]:
+    """Yield a warning for each config of a topic that has no effect here and is not Kafka's
+    default.
+
+    `configs` are valid.
+    """
+    for name, text in configs.items():
+        key = LOG_CONFIG_DEF[name]
+        servers = [server_key for server_key, _ in SYNONYMS.get(name, ())]
+        without_effect = name.startswith(_TOPIC_NOT_ACTED_ON) or any(
+            server_key.startswith(_NOT_ACTED_ON) for server_key in servers
+        )
+        if without_effect and key.parse(text) != key.parse(key.default):
+            yield f"{name}={text} is kept and told to clients, but has no effect yet"
 
 
 def _ignored_of_authorizer(texts: Mapping[str, str]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from protocol.errors import ApiError, ErrorCode
 INTERVAL_MS_MIN = 100
 INTERVAL_MS_MAX = 3_600_000
 
+CLIENT_METRICS_KEYS = ("interval.ms", "match", "metrics")
 _SELECTORS = (
     "client_instance_id",
     "client_id",
@@ -33,7 +34,7 @@ def client_metrics_fault(configs: Mapping[str, str]) -> ApiError | None:
     for name, value in configs.items():
         if name == "interval.ms":
             fault = _interval_fault(value)
-        elif name in ("match", "metrics"):
+        elif name in CLIENT_METRICS_KEYS:
             fault = _list_fault(name, value)
         else:
             fault = ApiError(

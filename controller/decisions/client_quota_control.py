@@ -43,14 +43,16 @@ _EPSILON = 1e-6
 _MOST_INT = 2.0**31 - 1
 _MOST_LONG = 2.0**63
 
-_CLIENT_KEYS = {
+_CLIENT_KEYS: Mapping[str, float | None] = {
     "producer_byte_rate": _MOST_LONG,
     "consumer_byte_rate": _MOST_LONG,
     "request_percentage": None,
     "controller_mutation_rate": None,
 }
-_IP_KEYS = {"connection_creation_rate": _MOST_INT}
+_IP_KEYS: Mapping[str, float | None] = {"connection_creation_rate": _MOST_INT}
 """The largest whole number that a key accepts; None: any number."""
+QUOTA_KEYS = (*_CLIENT_KEYS, *_IP_KEYS)
+"""The keys of quotas of all entities."""
 
 
 class QuotaOp(NamedTuple):
@@ -115,6 +117,12 @@ def entity_in_slices(entry: AlterClientQuotasRequestEntryData, pace: Pace) -> St
     return tuple(ordered)
 
 
+def quota_fault(entity: QuotaEntity, values: Mapping[str, float]) -> ApiError | None:
+    """Return the INVALID_REQUEST error of an entity with these quotas, None if they are valid."""
+    ops = [QuotaOp(key, value) for key, value in values.items()]
+    return _entity_fault(entity) or _value_fault(entity, ops)
+
+
 def _entity_fault(entity: QuotaEntity) -> ApiError | None:
     """Return the INVALID_REQUEST error of a quota's entity, None if it is valid. Invalid are an
     unknown type, an empty name, no address as IP, and an IP with another type."""
@@ -142,9 +150,7 @@ def _entity_fault(entity: QuotaEntity) -> ApiError | None:
 def _value_fault(entity: QuotaEntity, ops: Collection[QuotaOp]) -> ApiError | None:
     """Return the INVALID_REQUEST error of the first invalid key or value, None if all are valid.
     Removals always are."""
-    keys: Mapping[str, float | None] = _CLIENT_KEYS
-    if entity[0][0] == IP:
-        keys = _IP_KEYS
+    keys = _IP_KEYS if entity[0][0] == IP else _CLIENT_KEYS
     for key, value in ops:
         if value is None:
             continue

@@ -20,14 +20,18 @@ def all_faults(
 
     `is_known(key)` returns whether a configuration may have such a key.
     """
-    faults = [fault for key in texts if (fault := _fault(key, texts[key], is_known)) is not None]
+    faults = [fault for key in texts if (fault := fault_of(key, texts[key], is_known)) is not None]
     if str(refusal) not in [str(fault) for fault in faults]:
         faults.insert(0, refusal)
     return faults
 
 
-def _fault(key: str, text: str, is_known: Callable[[str], bool]) -> ConfigError | None:
-    """Return the error of an unknown key, a wrong value or an unsupported setting, or None."""
+def fault_of(key: str, text: str, is_known: Callable[[str], bool]) -> ConfigError | None:
+    """Return the error of a key by itself: it is unknown, its value is wrong, or Ottla does not
+    support the setting. None if there is none.
+
+    `is_known(key)` returns whether a configuration may have such a key.
+    """
     if not is_known(key):
         return unknown_key(key)
     try:

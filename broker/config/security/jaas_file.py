@@ -23,7 +23,8 @@ from broker.config.security_settings import JaasEntry
 
 JAAS_FILE_BYTES_MAX = 256 << 10
 _OPTION = "-Djava.security.auth.login.config="
-_SECTION = "KafkaServer"
+JAAS_SECTION = "KafkaServer"
+"""The section for all listeners without a section of their own."""
 _PROTOCOL_MAP = "listener.security.protocol.map"
 
 
@@ -53,8 +54,8 @@ def keys_of_logins(
     if the protocols of listeners are wrong."""
     added = {}
     for listener in sasl_listeners(texts):
-        own = f"{listener.lower()}.{_SECTION}"
-        entries = sections.get(own, sections.get(_SECTION, ()))
+        own = f"{listener.lower()}.{JAAS_SECTION}"
+        entries = sections.get(own, sections.get(JAAS_SECTION, ()))
         for mechanism in MECHANISMS:
             key = f"{listener_prefix(listener)}{mechanism.lower()}.sasl.jaas.config"
             entry = entry_of(mechanism, entries)

@@ -128,6 +128,12 @@ def client_mechanism(
     )
 
 
+def usual_login_module(mechanism: str) -> str:
+    """Return the class of the login module of a mechanism, in any case; `mechanism` itself if it is
+    not supported."""
+    return _LOGIN_MODULES.get(mechanism.upper(), (mechanism,))[0]
+
+
 def entry_of(mechanism: str, entries: Sequence[JaasEntry]) -> JaasEntry | None:
     """Return the login module of `mechanism` in a section of a JAAS file, or None."""
     return next(
