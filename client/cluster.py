@@ -122,6 +122,11 @@ class ClusterClient:
             client = self._nodes[node_id] = self._connect(node_id, self._addresses[node_id])
         return client
 
+    def connection_to(self, host: str, port: int) -> BlockingClient:
+        """Return a new connection to a node that Metadata does not name, such as a controller; the
+        caller closes it. Raises OSError, ProtocolError."""
+        return BlockingClient(host, port, self._timeout_s, self._client_id, self._guard)
+
     def drop(self, node_id: int) -> None:
         """Close the connection to a broker that fails; the next request opens another."""
         client = self._nodes.pop(node_id, None)

@@ -34,6 +34,10 @@ MODULES = {
     "quota": (f"{_CONFIGS}.quota_command", "List, set and remove quotas of clients."),
     "user": (f"{_ADMIN}.user_command", "Add, list and delete users who log in by SCRAM."),
     "acl": (f"{_ADMIN}.acl_command", "Add, list and delete ACLs, which allow or deny operations."),
+    "migrate": (
+        "command.migration.migrate_command",
+        "Check whether Ottla can take over the nodes of an Apache Kafka cluster.",
+    ),
     "profile": (f"{_ADMIN}.profile_command", "Save clusters under names, choose the one to use."),
     "console": ("console.console_command", "Serve a web page that shows the cluster."),
     "completion": (
@@ -45,7 +49,7 @@ MODULES = {
 
 SECTIONS = {
     "Run": ("serve", "cluster", "format"),
-    "Inspect": ("status", "top", "console", "dump-log"),
+    "Inspect": ("status", "top", "console", "dump-log", "migrate"),
     "Topics and records": ("topic", "produce", "consume", "group"),
     "Settings and users": ("config", "quota", "user", "acl"),
     "Your shell": ("profile", "completion"),

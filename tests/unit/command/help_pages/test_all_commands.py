@@ -76,7 +76,7 @@ def test_a_group_shows_the_whole_first_sentence_of_each_command(
     text = " ".join(help_of(path, capsys).split())
     prefix = f"{path} "
     names = [other for other in COMMANDS if re.fullmatch(re.escape(prefix) + r"[a-z-]+", other)]
-    assert len(names) > 1
+    assert names
     for name in names:
         row = re.search(rf" {name.removeprefix(prefix)} ([A-Z][^.]*(\.[^ ][^.]*)*\.)", text)
         assert row is not None, name

@@ -1,0 +1,1 @@
+"""The check of a cluster whose nodes are to be replaced by nodes of Ottla, one at a time."""

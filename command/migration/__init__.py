@@ -1,0 +1,1 @@
+"""The commands about a migration from Apache Kafka."""
