@@ -26,7 +26,7 @@ from controller.metadata.loader import CommittedBatch, MetadataListener, Metadat
 from controller.metadata.records import MetadataRecord, MetadataRecordError
 from controller.metadata.snapshot import decode_snapshot, image_of
 from controller.quorum_controller import QuorumController
-from controller.raft.quorum_voters import QuorumVoters
+from controller.raft.quorum_addresses import QuorumAddresses
 from controller.raft.raft_client import RaftClient
 from controller.raft.raft_log import RaftLog
 from controller.raft.snapshot_generator import SnapshotGenerator
@@ -35,6 +35,7 @@ from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
 from ground.ports import Network, Scheduler
 from ground.sliced_work import SlicedWork
+from protocol.primitives import uuid_to_string
 from storage.log.log_environment import LogEnvironment
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ logger = logging.getLogger(f"ottla.{__name__}")
 
 
 class ControllerNode:
-    """The metadata of one node: a voter, or an observer if `settings.voters` does not name it."""
+    """The metadata of one node: a voter, or an observer."""
 
     def __init__(
         self,
@@ -73,7 +74,6 @@ class ControllerNode:
         """
 
         def draw(bound: int) -> int:
-            """Return a random number from 0 to `bound` - 1."""
             return int.from_bytes(random_bytes(8), "big") % bound
 
         self.loader = MetadataLoader(sliced)
@@ -84,27 +84,51 @@ class ControllerNode:
         self._leader_listeners: list[Callable[[int | None], None]] = []
         self._log = RaftLog(settings, environment.apart())
         self._load_snapshot()
+        self._warn_of_another_directory()
         scheduler = self._between_nodes = between_nodes or environment.scheduler
-        quorum_network = _quorum_network(settings, network, scheduler, self._log.voters)
+        self._addresses = QuorumAddresses(
+            self._log.voters, settings.controller_listener_name, settings.bootstrap_servers
+        )
+        quorum_network = self._quorum_network(network)
         self.raft = RaftClient(settings, self._log, scheduler, draw, on_failure, quorum_network)
         if quorum_network is not None:
             quorum_network.connect(self.raft)
         self._raft_apis: RaftApis | None = None
         self._environment = environment
         self.controller = QuorumController(
-            settings,
-            self.raft,
-            self.loader,
-            scheduler,
-            random_bytes,
-            bootstrap,
-            environment.scheduler,
-            sliced,
-        )
+            settings, self.raft, self.loader, scheduler, random_bytes, bootstrap,
+            environment.scheduler, sliced,
+        )  # fmt: skip
         self.apis = ControllerApis(settings, self.controller, environment.scheduler, slices)
         self._snapshots = SnapshotGenerator(
             settings, self._log, self.loader, environment.scheduler, self.raft.snapshot_taken
         )
+
+    def _warn_of_another_directory(self) -> None:
+        """Log a WARNING if a voter has this node's id with another directory: the node only
+        observes then, as after its disk was replaced."""
+        key, voters = self._settings.replica_key, self._log.voters
+        if voters.latest.get(key.id) is not None and key not in voters.latest:
+            logger.warning(
+                "this node is no voter: voter %d has the directory id %s, %s has %s. If its disk "
+                "was replaced, remove that voter and add this one (kafka-metadata-quorum), or set "
+                "controller.quorum.auto.join.enable=true; else use the folder of that voter",
+                key.id,
+                uuid_to_string(voters.directory_of(key.id)),
+                self._settings.metadata_log_dir,
+                uuid_to_string(key.directory_id),
+            )
+
+    def _quorum_network(self, network: Network | None) -> QuorumNetwork | None:
+        """Return the access to the other nodes of the quorum; None without `network`, or if the
+        quorum is static and this node its only voter."""
+        settings, voters = self._settings, self._log.voters
+        is_alone = not voters.is_dynamic and voters.latest.is_only(settings.replica_key)
+        if network is None or is_alone:
+            return None
+        from controller.raft.quorum_network import QuorumNetwork  # not for a quorum of one
+
+        return QuorumNetwork(settings, network, self._between_nodes, voters, self._addresses)
 
     def _load_snapshot(self) -> None:
         """Load the newest snapshot, if there is one, into the loader. Read the quorum's voters from
@@ -164,8 +188,14 @@ class ControllerNode:
             from controller.raft.raft_apis import RaftApis  # a quorum of one starts without it
 
             scheduler = self._between_nodes
-            self._raft_apis = RaftApis(self._settings, self.raft, self._log, scheduler)
+            self._raft_apis = RaftApis(
+                self._settings, self.raft, self._log, scheduler, self._addresses
+            )
         return self._raft_apis
+
+    def address_of(self, node_id: int) -> tuple[str, int] | None:
+        """Return host and port of a controller; None if they are not known."""
+        return self._addresses.of(node_id)
 
     def add_listener(self, *listeners: MetadataListener) -> None:
         """Call each `listener(delta, image)` for each change of the committed metadata, and at once
@@ -240,18 +270,3 @@ class ControllerNode:
         self.controller.handle_leader_change(leader_id, epoch)
         for listener in self._leader_listeners:
             listener(leader_id)
-
-
-def _quorum_network(
-    settings: ControllerSettings,
-    network: Network | None,
-    scheduler: Scheduler,
-    voters: QuorumVoters,
-) -> QuorumNetwork | None:
-    """Return the access to the other voters; None without `network`, or if this node is the only
-    voter."""
-    if network is None or settings.voters == (settings.node_id,):
-        return None
-    from controller.raft.quorum_network import QuorumNetwork  # a quorum of one starts without it
-
-    return QuorumNetwork(settings, network, scheduler, voters)

@@ -143,6 +143,11 @@ class QuorumController:
     # --- the public state ----------------------------------------------------------------------
 
     @property
+    def quorum(self) -> RaftClient:
+        """This node's part in the quorum."""
+        return self._raft
+
+    @property
     def is_active(self) -> bool:
         """Whether this node is the active controller and decides commands now."""
         return self._epoch is not None
@@ -219,7 +224,9 @@ class QuorumController:
         if epoch is None:  # leadership was lost after the command was submitted
             command.reply(self._not_controller())
             return
-        view = DecisionView(self._image, self._next_offset, self._scheduler.monotonic_ms())
+        # The quorum may have appended records of its own, such as voters.
+        next_offset = max(self._next_offset, self._raft.end_offset)
+        view = DecisionView(self._image, next_offset, self._scheduler.monotonic_ms())
         try:
             decided = command.decide(view)
             decision = decided if isinstance(decided, Decision) else (yield from decided)
@@ -227,6 +234,8 @@ class QuorumController:
             logger.exception("the controller failed to decide %s", command.name)
             command.reply(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
             return
+        if decision.kraft_version is not None:
+            self._raft.upgrade_kraft_version(epoch, decision.kraft_version)
         try:
             yield from self._append(epoch, decision.records, decision.atomic)
         except NotLeader:

@@ -22,6 +22,7 @@ from controller.metadata.version import (
     SHARE_VERSION,
     TRANSACTION_VERSION,
 )
+from controller.voter_set import ReplicaKey, Voter, VoterSet
 from protocol.errors import ApiError
 
 if TYPE_CHECKING:
@@ -72,12 +73,17 @@ class ControllerSettings:
     directory_id: bytes
     """The id of the log directory that holds `__cluster_metadata-0`."""
     metadata_log_dir: str
-    voters: tuple[int, ...]
-    """Node ids of `controller.quorum.voters`."""
-    voter_endpoints: Mapping[int, tuple[str, int]] = field(default_factory=dict)
-    """Host and port of each voter's controller listener, from `controller.quorum.voters`."""
+    static_voters: VoterSet = VoterSet()
+    """The voters of `controller.quorum.voters`, which count as long as the metadata log names none;
+    empty: the metadata log names them, or the bootstrap servers know them."""
+    bootstrap_servers: tuple[tuple[str, int], ...] = ()
+    """Hosts and ports of `controller.quorum.bootstrap.servers`."""
+    own_voter: Voter | None = None
+    """This node as a voter; None: it has not the role of a controller."""
+    auto_join: bool = False
+    """Whether this node adds itself to the voters (`controller.quorum.auto.join.enable`)."""
     controller_listener_name: str = "CONTROLLER"
-    """The listener of those addresses: the first of `controller.listener.names`."""
+    """The listener of the voters' addresses: the first of `controller.listener.names`."""
     refused_by: Callable[[int, str], None] = _ignore_refusal
     """A callback for a voter that rejects a request of this node: its id and the request's name."""
     why_no_connection: Callable[[str, int], str] = _no_reason
@@ -130,3 +136,8 @@ class ControllerSettings:
     metadata_log_max_snapshot_interval_ms: int = 3600 * 1000
     metadata_max_idle_interval_ms: int = 500
     """How often a leader writes a no-op record while other nodes fetch; 0: never."""
+
+    @property
+    def replica_key(self) -> ReplicaKey:
+        """This node's key as a replica of the metadata log."""
+        return ReplicaKey(self.node_id, self.directory_id)

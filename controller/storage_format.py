@@ -25,8 +25,9 @@ from controller.metadata.snapshot import (
     feature_records,
 )
 from controller.metadata.version import LATEST_LEVEL, METADATA_VERSION
-from controller.raft.quorum_voters import METADATA_FOLDER, standalone_voter
+from controller.raft.quorum_voters import DYNAMIC_LEVEL, METADATA_FOLDER, control_records
 from controller.random_ids import RandomBytes, random_uuid
+from controller.voter_set import VoterSet
 from ground.filesystem import Filesystem
 from protocol.messages.metadata_records import (
     AccessControlEntryRecord,
@@ -110,7 +111,7 @@ def format_directories(
     random_bytes: RandomBytes,
     now_ms: int,
     features: Mapping[str, int] = INITIAL_FEATURES,
-    standalone: tuple[str, str, int] | None = None,
+    first_voters: VoterSet | None = None,
     first_records: Sequence[FirstRecord] = (),
     *,
     ignore_formatted: bool = False,
@@ -120,8 +121,9 @@ def format_directories(
 
     Each directory is created and gets `meta.properties` with a new directory id. `metadata_log_dir`
     also gets `bootstrap.checkpoint` with the levels of `features` and with `first_records`, the
-    users and ACLs that the metadata begins with. `standalone` (listener name, host, port) makes
-    this node the only voter of a dynamic quorum, by a first snapshot of the metadata log.
+    users and ACLs that the metadata begins with. `first_voters` are recorded in a first snapshot of
+    the metadata log; if this node is among them, its directory id there is that of
+    `metadata_log_dir`.
 
     With `ignore_formatted`, directories of this node that are formatted already stay as they are.
     Raises FormatError if a directory is formatted otherwise, and OSError.
@@ -137,14 +139,17 @@ def format_directories(
         _make_durable(filesystem, log_dir)
         ids[log_dir] = random_uuid(random_bytes)
         if log_dir == metadata_log_dir:
+            own = None if first_voters is None else first_voters.get(node_id)
+            if own is not None:
+                ids[log_dir] = own.key.directory_id
             filesystem.replace_atomically(
                 f"{log_dir}/{BOOTSTRAP_CHECKPOINT}",
                 encode_bootstrap(features, now_ms, first_records),
             )
-            if standalone is not None:
+            if first_voters is not None:
                 level = features.get(METADATA_VERSION, LATEST_LEVEL)
-                voters = standalone_voter(node_id, ids[log_dir], *standalone)
-                first = encode_snapshot((), level, 0, 0, now_ms, voters)
+                control = control_records(DYNAMIC_LEVEL, first_voters)
+                first = encode_snapshot((), level, 0, 0, now_ms, control)
                 folder = f"{log_dir}/{METADATA_FOLDER}"
                 _make_durable(filesystem, folder)
                 filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT}", first)

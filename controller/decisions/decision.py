@@ -47,6 +47,8 @@ class Decision(NamedTuple, Generic[T]):
     records: Sequence[MetadataRecord] = ()
     atomic: bool = True
     """Whether all records must be in one batch, and so take effect together."""
+    kraft_version: int | None = None
+    """The level of `kraft.version` that the quorum writes into its log first; None: no change."""
 
 
 Decided: TypeAlias = Decision[T] | Steps[Decision[T]]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from controller.decisions.configuration_control import ConfigurationControl
 from controller.decisions.decision import Decision, DecisionView
@@ -34,7 +34,7 @@ from controller.metadata.version import (
 from controller.settings import ControllerSettings
 from ground.sliced_work import Pace, Steps, in_bulk
 from protocol.errors import ApiError, ErrorCode
-from protocol.messages.metadata_records import FeatureLevelRecord
+from protocol.messages.metadata_records import FeatureLevelRecord, NoOpRecord
 
 _REGISTRATION = LEVELS["3.7-IV0"]
 
@@ -51,6 +51,21 @@ class UpgradeType(IntEnum):
     UNSAFE_DOWNGRADE = 3
 
 
+class QuorumLevels(Protocol):
+    """The quorum's part in the features: it writes `kraft.version` into its log itself."""
+
+    @property
+    def kraft_version(self) -> int:
+        """The finalized level of `kraft.version`."""
+
+    @property
+    def voter_ids(self) -> tuple[int, ...]:
+        """The node ids of the voters."""
+
+    def upgrade_fault(self, level: int) -> ApiError | None:
+        """Return why `kraft.version` cannot be raised to `level`; None if it can."""
+
+
 class FeatureUpdate(NamedTuple):
     """A feature and its requested level."""
 
@@ -62,9 +77,15 @@ class FeatureUpdate(NamedTuple):
 class FeatureUpdates:
     """The decisions on feature levels; they have no state."""
 
-    def __init__(self, settings: ControllerSettings, configuration: ConfigurationControl) -> None:
+    def __init__(
+        self,
+        settings: ControllerSettings,
+        configuration: ConfigurationControl,
+        quorum: QuorumLevels,
+    ) -> None:
         self._settings = settings
         self._configuration = configuration
+        self._quorum = quorum
 
     def update(
         self, view: DecisionView, updates: list[FeatureUpdate], validate_only: bool
@@ -81,6 +102,7 @@ class FeatureUpdates:
             lambda batch: proposed.update((update.name, update.level) for update in batch), updates
         )
         records: list[MetadataRecord] = []
+        kraft_version: int | None = None
         pace = Pace()
         for update in updates:
             if pace.is_full(UPDATE):
@@ -88,11 +110,18 @@ class FeatureUpdates:
             error = self._fault(image, update, proposed)
             if error is not None:
                 return Decision(error)
+            if update.name == KRAFT_VERSION:
+                if update.level != self._quorum.kraft_version:
+                    kraft_version = update.level
+                records.append(NoOpRecord())  # the reply follows its commit
+                continue
             record = FeatureLevelRecord(update.name, update.level)
             if is_elr_level(record) and not image.elr_enabled:
                 records += self._configuration.elr_safety_records(image)
             records.append(record)
-        return Decision(None, () if validate_only else records)
+        if validate_only:
+            return Decision(None)
+        return Decision(None, records, kraft_version=kraft_version)
 
     def _fault(
         self, image: MetadataImage, update: FeatureUpdate, proposed: Mapping[str, int]
@@ -101,11 +130,16 @@ class FeatureUpdates:
         updates."""
         name, level = update.name, update.level
         default = MINIMUM_LEVEL if name == METADATA_VERSION else 0
-        text = self._level_fault(image, update, image.features.get(name, default))
+        now = image.features.get(name, default)
+        if name == KRAFT_VERSION:
+            now = self._quorum.kraft_version
+        text = self._level_fault(image, update, now)
         if text is not None:
             return _invalid(update, text)
         if name == METADATA_VERSION:
             return _metadata_version_fault(image, update)
+        if name == KRAFT_VERSION:
+            return self._quorum.upgrade_fault(level)
         needed = needed_metadata_level(name, level)
         if proposed.get(METADATA_VERSION, 0) < needed:
             return _invalid(update, dependency_fault(name, level, needed))
@@ -131,8 +165,8 @@ class FeatureUpdates:
             return "Can't downgrade to a newer version."
         if update.name not in self._settings.supported_features:
             return f"Feature {update.name} not found."
-        if update.name == KRAFT_VERSION and update.level != now:
-            return "The quorum's own version cannot be changed in this release."
+        if update.name == KRAFT_VERSION and update.level < now:
+            return "Can't downgrade the version of this feature."
         return None
 
     def _unsupported(self, image: MetadataImage, name: str, level: int) -> str | None:
@@ -151,7 +185,7 @@ class FeatureUpdates:
                 text = text or _range_fault(shown, controller.features, name, level)
         if text is not None:
             return text
-        for voter in self._settings.voters:
+        for voter in self._quorum.voter_ids:
             if voter != node_id and voter not in image.controllers:
                 return f"controller {voter} has not registered, and may not support this feature"
         return None

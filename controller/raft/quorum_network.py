@@ -1,8 +1,9 @@
 """The requests of this node's Raft to the voters, their responses, and the waits after failures.
 
-Each voter has two lanes, each with its own connection, so that a vote never waits behind a Fetch
-that the leader holds for half a second. A lane has one request in flight; of the messages that wait
-behind it, only the newest of each kind is sent.
+Each node has three lanes, each with its own connection: for fetches, for changes of the voters, and
+for elections. So a vote never waits behind a Fetch that the leader holds for half a second, nor
+behind a change that waits for its commit. A lane has one request in flight; of the messages that
+wait behind it, only the newest of each kind is sent.
 
 Owns: the lanes and their back-off: `controller.quorum.retry.backoff.ms` after a failure, twice as
 long after each further one, up to `BACKOFF_MAX_MS`. A voter that answered that it does not lead
@@ -18,7 +19,9 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from controller.metadata.records import MetadataRecordError
 from controller.raft import raft_messages as m
+from controller.raft.quorum_addresses import Address, QuorumAddresses
 from controller.raft.quorum_silence import QuorumSilence
 from controller.raft.quorum_voters import QuorumVoters
 from controller.raft.raft_requests import (
@@ -35,6 +38,10 @@ from ground.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 logger = logging.getLogger(f"ottla.{__name__}")
 
 BACKOFF_MAX_MS = 500
+NO_ADDRESS_RETRY_MS = 100
+"""The wait before a request to a node without a known address counts as failed."""
+VERSIONS_VERSION = 4
+"""The version of ApiVersions that has features with the lowest level 0 (KIP-1022)."""
 
 
 class Receiver(Protocol):
@@ -54,6 +61,9 @@ class Receiver(Protocol):
     def can_lead(self, leader_id: int, epoch: int) -> bool:
         """Return whether `leader_id` may be the leader of `epoch`."""
 
+    def fail(self, error: Exception) -> None:
+        """Stop taking part, because of `error`."""
+
 
 class QuorumNetwork:
     """The requests to the voters (`RaftNetwork`)."""
@@ -63,15 +73,21 @@ class QuorumNetwork:
         settings: ControllerSettings,
         network: Network,
         scheduler: Scheduler,
-        voters: QuorumVoters | None = None,
+        voters: QuorumVoters,
+        addresses: QuorumAddresses,
     ) -> None:
-        """`voters` are those in this node's log; None: the quorum is static."""
+        """`voters` are those in this node's log; `addresses` also gets the leaders' that responses
+        tell."""
         self._settings = settings
         self._network = network
         self._scheduler = scheduler
+        self.addresses = addresses
         self._requests = RaftRequests(settings, voters)
-        self._silence = QuorumSilence("controller.quorum.voters", scheduler.monotonic_ms)
-        self._lanes: dict[tuple[int, bool], _Lane] = {}
+        key = "controller.quorum.voters"
+        if settings.bootstrap_servers:
+            key = "controller.quorum.bootstrap.servers"
+        self._silence = QuorumSilence(key, scheduler.monotonic_ms)
+        self._lanes: dict[tuple[int, str], _Lane] = {}
         self._receiver: Receiver | None = None
         self._when_resignation_acknowledged: Callable[[], None] | None = None
 
@@ -80,9 +96,18 @@ class QuorumNetwork:
         self._receiver = receiver
 
     def send(self, message: m.Send) -> None:
-        """Queue a message to a voter. The receiver later gets a Received with the reply, or an
-        Unreachable if there is no valid response."""
-        self._lane(message).send(message.message)
+        """Queue a message to a node. The receiver later gets a Received with the reply, or an
+        Unreachable if there is no valid response, or the node's address is not known."""
+        ask = message.message
+        if isinstance(ask, m.AskVersions):
+            address = ask.voter.address(self.addresses.listener)
+        else:
+            address = self.addresses.of(message.to)
+        if address is None:
+            event = m.Unreachable(message.to, True, _asked(ask))
+            self._scheduler.call_later(NO_ADDRESS_RETRY_MS, lambda: self.deliver(event))
+            return
+        self._lane(message, address).send(ask)
 
     def when_resignation_acknowledged(self, done: Callable[[], None]) -> None:
         """Call `done()` once, now or later, when no EndQuorumEpoch waits or is in flight: each has
@@ -96,17 +121,18 @@ class QuorumNetwork:
         for lane in self._lanes.values():
             lane.close()
 
-    def _lane(self, message: m.Send) -> _Lane:
-        """Return the lane of a message; create it at its first use. A voter has a lane for Fetch
-        and FetchSnapshot and another for all other messages."""
-        fetches = isinstance(message.message, m.Fetch | m.FetchSnapshot)
-        lane = self._lanes.get((message.to, fetches))
-        if lane is None:
-            host, port = self._settings.voter_endpoints[message.to]
+    def _lane(self, message: m.Send, address: Address) -> _Lane:
+        """Return the lane of a message; create it at its first use, and again if the node's
+        address has changed."""
+        kind = _lane_of(message.message)
+        lane = self._lanes.get((message.to, kind))
+        if lane is None or lane.address != address:
+            if lane is not None:
+                lane.close()
             client_id = f"raft-client-{self._settings.node_id}"
-            channel = self._network.channel(host, port, client_id)
-            lane = _Lane(self, message.to, channel, self._scheduler, self._settings)
-            self._lanes[(message.to, fetches)] = lane
+            channel = self._network.channel(*address, client_id)
+            lane = _Lane(self, message.to, address, channel, self._scheduler, self._settings)
+            self._lanes[(message.to, kind)] = lane
         return lane
 
     def request(self, to: int, message: m.Message) -> Any:
@@ -117,11 +143,29 @@ class QuorumNetwork:
     def check(self, answer: m.Message) -> None:
         """Raise UnusableResponse if the reply names a leader that cannot lead its epoch
         (`RaftClient.can_lead`). Called by lanes."""
-        assert isinstance(answer, m.VoteReply | m.EpochReply | m.FetchReply | m.SnapshotReply)
         assert self._receiver is not None
+        if isinstance(answer, m.Versions):
+            return
+        assert isinstance(
+            answer, m.VoteReply | m.EpochReply | m.FetchReply | m.SnapshotReply | m.VoterReply
+        )
         leader_id, epoch = answer.leader_id, answer.epoch
         if leader_id is not None and not self._receiver.can_lead(leader_id, epoch):
             raise UnusableResponse(f"node {leader_id} does not lead epoch {epoch}")
+
+    def learn(self, response: object) -> None:
+        """Note the addresses of leaders in a response. Called by lanes."""
+        for node in getattr(response, "node_endpoints", None) or ():
+            self.addresses.learned(node.node_id, node.host, node.port)
+        leader = getattr(response, "current_leader", None)  # of UpdateRaftVoter
+        if leader is not None:
+            self.addresses.learned(leader.leader_id, leader.host, leader.port)
+
+    def fail(self, error: Exception) -> None:
+        """Stop the receiver, because the leader sent what this release does not know. Called by
+        lanes."""
+        if self._receiver is not None:
+            self._receiver.fail(error)
 
     def deliver(self, event: m.Received | m.Unreachable) -> None:
         """Pass a reply, or an Unreachable, to the receiver; then check whether a resignation is
@@ -133,13 +177,15 @@ class QuorumNetwork:
     def request_failed(self, node: int, failure: ChannelFailure) -> None:
         """Keep the reason why a request got no response, for the log line about a missing leader
         (`note_no_leader`). Called by lanes."""
-        host, port = self._settings.voter_endpoints[node]
+        address = self.addresses.of(node)
         if failure is ChannelFailure.REFUSED:
             reason = "connection refused"
         elif failure is ChannelFailure.TIMED_OUT:
             reason = f"no answer within {self._settings.quorum_request_timeout_ms} ms"
         else:
-            reason = self._settings.why_no_connection(host, port) or "the connection was lost"
+            reason = "the connection was lost"
+            if address is not None:
+                reason = self._settings.why_no_connection(*address) or reason
         self.note_no_leader(node, reason)
 
     def response_received(self, node: int, answer: m.Message) -> None:
@@ -157,9 +203,7 @@ class QuorumNetwork:
         if self._receiver is not None and self._receiver.is_leader:
             self._silence.leader_reached()
         else:
-            host, port = self._settings.voter_endpoints[node]
-            shown_host = f"[{host}]" if ":" in host else host
-            self._silence.failed(f"{node}@{shown_host}:{port}", reason)
+            self._silence.failed(self.addresses.shown(node), reason)
 
     def _check_resignation(self) -> None:
         """Call the callback of `when_resignation_acknowledged`, once, if no EndQuorumEpoch is
@@ -178,11 +222,13 @@ class _Lane:
         self,
         network: QuorumNetwork,
         node: int,
+        address: Address,
         channel: Channel,
         scheduler: Scheduler,
         settings: ControllerSettings,
     ) -> None:
         self._network = network
+        self.address = address
         self._node = node
         self._channel = channel
         self._scheduler = scheduler
@@ -222,7 +268,8 @@ class _Lane:
             message = self._waiting.pop(next(iter(self._waiting)))
             self._in_flight = message
             request = self._network.request(self._node, message)
-            self._channel.send(request, self._on_response, self._timeout_ms)
+            version = VERSIONS_VERSION if isinstance(message, m.AskVersions) else None
+            self._channel.send(request, self._on_response, self._timeout_ms, version)
 
     def _back_off(self, grows: bool) -> None:
         """Send nothing until a wait is over. With `grows`, each failure in a row doubles the wait,
@@ -249,7 +296,7 @@ class _Lane:
         if failure is not None:
             self._back_off(grows=True)
             self._network.request_failed(self._node, failure)
-            event = m.Unreachable(self._node, failure is ChannelFailure.REFUSED)
+            event = m.Unreachable(self._node, failure is ChannelFailure.REFUSED, _asked(message))
         else:
             event = self._reply_event(message, response)
         self._network.deliver(event)
@@ -263,15 +310,21 @@ class _Lane:
             answer = message_of(message, response)
             self._network.check(answer)
         except PeerStopping:
-            return self._failed("it stops", refused=True)
+            return self._failed("it stops", message, refused=True)
         except NotAllowed:
             self._refused_by(self._node, kind)
-            return self._failed("it lets this node take no part")
+            return self._failed("it lets this node take no part", message)
         except OtherCluster as error:
-            return self._failed(str(error))
+            return self._failed(str(error), message)
+        except MetadataRecordError as error:
+            self._network.fail(error)
+            return self._failed(str(error), message)
         except UnusableResponse as error:
-            logger.warning("voter %d answered %s with nonsense: %s", self._node, kind, error)
-            return self._failed(f"it answered {kind} with nonsense: {error}")
+            # A bootstrap server may be this node, which refuses its own Fetch.
+            level = logging.WARNING if self._node >= 0 else logging.DEBUG
+            logger.log(level, "voter %d answered %s with nonsense: %s", self._node, kind, error)
+            return self._failed(f"it answered {kind} with nonsense: {error}", message)
+        self._network.learn(response)
         self._network.response_received(self._node, answer)
         if isinstance(message, m.Fetch | m.FetchSnapshot) and _brings_nothing(answer):
             self._back_off(grows=False)
@@ -279,12 +332,12 @@ class _Lane:
             self._backoff_ms = 0.0
         return m.Received(self._node, answer)
 
-    def _failed(self, reason: str, *, refused: bool = False) -> m.Unreachable:
+    def _failed(self, reason: str, message: m.Message, *, refused: bool = False) -> m.Unreachable:
         """Back off after an unusable response, keep `reason` for the log line about a missing
         leader, and return an Unreachable."""
         self._network.note_no_leader(self._node, reason)
         self._back_off(grows=True)
-        return m.Unreachable(self._node, refused)
+        return m.Unreachable(self._node, refused, _asked(message))
 
 
 def _brings_nothing(answer: m.Message) -> bool:
@@ -292,3 +345,17 @@ def _brings_nothing(answer: m.Message) -> bool:
     if isinstance(answer, m.SnapshotReply):
         return answer.data is None
     return isinstance(answer, m.EpochReply)
+
+
+def _lane_of(message: m.Message) -> str:
+    """Return the lane in which a message goes."""
+    if isinstance(message, m.Fetch | m.FetchSnapshot):
+        return "fetches"
+    if isinstance(message, m.AddVoter | m.RemoveVoter | m.UpdateVoter | m.AskVersions):
+        return "voters"
+    return "elections"
+
+
+def _asked(message: m.Message) -> m.AskVersions | None:
+    """Return the message if it asks a replica for its levels."""
+    return message if isinstance(message, m.AskVersions) else None

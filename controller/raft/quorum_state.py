@@ -22,7 +22,9 @@ is the role:
     RESIGNED     led its epoch, before or after its latest start, and does not lead it any more
                  → PROSPECTIVE (time-out), UNATTACHED and FOLLOWER (later epoch)
 
-A node that is no voter is an observer: it is UNATTACHED or FOLLOWER, never anything else.
+A node that is no voter is an observer: UNATTACHED or FOLLOWER. A leader that was removed from the
+voters leads on until that is committed, and may be elected until then; then it is RESIGNED until it
+learns of another leader.
 
 Owns: the table of legal transitions, and the form of the file. Never: decides on a transition.
 
@@ -36,6 +38,7 @@ import json
 from enum import Enum
 from typing import NamedTuple
 
+from controller.voter_set import ReplicaKey
 from protocol.primitives import ZERO_UUID, uuid_from_string, uuid_to_string
 
 NO_ID = -1
@@ -60,7 +63,8 @@ LEGAL: dict[Role, tuple[Role, ...]] = {
     Role.FOLLOWER: (Role.PROSPECTIVE, Role.UNATTACHED, Role.FOLLOWER),
     Role.RESIGNED: (Role.PROSPECTIVE, Role.UNATTACHED, Role.FOLLOWER),
 }
-OBSERVER_ROLES = (Role.UNATTACHED, Role.FOLLOWER)
+VOTER_ROLES = (Role.PROSPECTIVE, Role.CANDIDATE, Role.LEADER)
+"""The roles that only a voter enters."""
 
 
 class QuorumStateError(Exception):
@@ -75,10 +79,16 @@ class ElectionState(NamedTuple):
     voted_id: int | None = None
     voted_directory_id: bytes = ZERO_UUID
 
+    def has_voted_for(self, candidate: ReplicaKey) -> bool:
+        """Return whether the vote is for `candidate`. The file of a static quorum has no directory
+        id, so there the node id counts."""
+        own = self.voted_directory_id
+        return self.voted_id == candidate.id and own in (ZERO_UUID, candidate.directory_id)
+
 
 def check_transition(before: Role, after: Role, is_voter: bool) -> None:
     """Raise AssertionError if a node may not change from role `before` to `after`."""
-    if after not in LEGAL[before] or (not is_voter and after not in OBSERVER_ROLES):
+    if after not in LEGAL[before] or (not is_voter and after in VOTER_ROLES):
         kind = "voter" if is_voter else "observer"
         raise AssertionError(f"a {kind} cannot go from {before.value} to {after.value}")
 

@@ -1,226 +1,220 @@
-"""The voters of a dynamic quorum: kraft.version 1, with the voters in the log (KIP-853).
+"""The voters at each offset of the metadata log (KIP-853).
 
-`kafka-storage format --standalone` and `--initial-controllers` begin a metadata log with a snapshot
-`00000000000000000000-0000000000.checkpoint` of two control records: KRaftVersion and Voters. Each
-later snapshot has them too, and the log wherever the voters changed. A quorum without them is
-static: its voters are those of `controller.quorum.voters`.
+With kraft.version 1 the voters are in the log: a Voters record has the whole set, and counts from
+the moment it is appended, committed or not, until the log is truncated before it. Each snapshot
+begins with the set at its end. `kafka-storage format --standalone` and `--initial-controllers`
+begin a log with a snapshot `00000000000000000000-0000000000.checkpoint` of two control records,
+KRaftVersion and Voters. A quorum without them is static (kraft.version 0): its voters are those of
+`controller.quorum.voters`, which counts for nothing afterwards.
 
-Ottla does not support a change of voters. So the voters in the log must be those of the
-configuration, which has their addresses. If they differ, the node does not run, and the error names
-the value to set. Their directory ids are only in the log: a node with another one is not a voter.
+Owns: the sets and levels by offset. Never: appends a record (`controller.raft.voter_changes`).
 
-Owns: the newest of these records, also uncommitted ones, as KIP-853 requires. Never: changes them,
-and never decides which node leads (`controller.raft.raft`).
-
-Follows KIP-853 and Kafka's `KRaftControlRecordStateMachine`, `VoterSet`.
+Follows KIP-853 and Kafka's `KRaftControlRecordStateMachine`, `VoterSetHistory`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from controller.metadata.control_records import decode_control_record
 from controller.metadata.records import MetadataRecordError
 from controller.metadata.snapshot import snapshot_id_of
 from controller.raft.quorum_state import ElectionState, encode_quorum_state
-from controller.settings import ControllerSettings
+from controller.voter_set import ReplicaKey, VoterSet
 from ground.filesystem import Filesystem
 from protocol.control_records import ControlRecordType
-from protocol.messages.consumer_protocol import (
-    Endpoint,
-    KRaftVersionFeature,
-    KRaftVersionRecord,
-    VotersRecord,
-    VotersRecordVoter,
-)
-from protocol.primitives import ZERO_UUID, uuid_to_string
+from protocol.messages.consumer_protocol import KRaftVersionRecord
+from protocol.primitives import ZERO_UUID
 from protocol.record_batch import CorruptBatch, iterate_batches
 from protocol.records import iterate_records
 
 ControlRecords = Sequence[tuple[ControlRecordType, Any]]
+T = TypeVar("T")
 
-KNOWN_KRAFT_VERSION = 1
+STATIC_LEVEL = 0
+DYNAMIC_LEVEL = 1
+KNOWN_KRAFT_VERSIONS = (STATIC_LEVEL, DYNAMIC_LEVEL)
+"""The lowest and the highest level of `kraft.version` that a node of this release supports."""
+BEFORE_THE_LOG = -1
+"""The offset of the records in the first snapshot, which are not in the log yet."""
 METADATA_FOLDER = "__cluster_metadata-0"
 
 
-def voters_on_disk(
-    filesystem: Filesystem, metadata_log_dir: str, listener_name: str
-) -> list[tuple[int, str, int]]:
-    """Return id, host and port of each voter in the metadata log of a stopped node, from its latest
-    snapshot and the log after it. An empty list: the log names no voters. Raises OSError.
+class VoterRecord(NamedTuple):
+    """A control record that changes the voters, or the level of `kraft.version`."""
 
-    Of a voter's endpoints, that of `listener_name` counts, else the first. Of a damaged file, only
-    the records before the damage count; opening the log reports the damage.
+    offset: int
+    level: int | None = None
+    voters: VoterSet | None = None
+
+
+def voter_records(data: memoryview) -> Iterator[VoterRecord]:
+    """Yield the KRaftVersion and Voters records in the batches of `data`.
+
+    Raises MetadataRecordError for an unknown control record, or a level that this release does not
+    know, and CorruptBatch.
     """
-    folder = f"{metadata_log_dir}/{METADATA_FOLDER}"
-    if not filesystem.exists(folder):
-        return []
-    names = sorted(filesystem.list_dir(folder))
-    snapshots = [name for name in names if snapshot_id_of(name) is not None]
-    latest: VotersRecord | None = None
-    for name in [*snapshots[-1:], *(entry for entry in names if entry.endswith(".log"))]:
-        data = memoryview(filesystem.read(f"{folder}/{name}"))
-        with suppress(CorruptBatch, MetadataRecordError):
-            for position, header in iterate_batches(data):
-                for record in iterate_records(data, position) if header.is_control else ():
-                    kind, message = decode_control_record(record)
-                    if kind is ControlRecordType.KRAFT_VOTERS:
-                        latest = message
-    voters = []
-    for voter in latest.voters if latest is not None else ():
-        endpoint = _endpoint_of(voter, listener_name)
-        if endpoint is not None:
-            voters.append((voter.voter_id, endpoint.host, endpoint.port))
-    return voters
+    for position, header in iterate_batches(data):
+        for record in iterate_records(data, position) if header.is_control else ():
+            yield from _voter_record(record.offset, *decode_control_record(record))
 
 
-def standalone_voter(
-    node_id: int, directory_id: bytes, listener_name: str, host: str, port: int
-) -> ControlRecords:
-    """Return the first records of a dynamic quorum with one voter (`kafka-storage format
-    --standalone`)."""
-    endpoints = [Endpoint(listener_name, host, port)]
-    levels = KRaftVersionFeature(0, KNOWN_KRAFT_VERSION)
-    voter = VotersRecordVoter(node_id, directory_id, endpoints, levels)
+def _voter_record(offset: int, kind: ControlRecordType, message: Any) -> Iterator[VoterRecord]:
+    """Yield a decoded control record if it is of one of the two kinds. Raises
+    MetadataRecordError."""
+    if kind is ControlRecordType.KRAFT_VERSION:
+        level = message.k_raft_version
+        lowest, highest = KNOWN_KRAFT_VERSIONS
+        if not lowest <= level <= highest:
+            raise MetadataRecordError(
+                f"the metadata has kraft.version {level}; this release knows levels {lowest} to "
+                f"{highest}"
+            )
+        yield VoterRecord(offset, level=level)
+    elif kind is ControlRecordType.KRAFT_VOTERS:
+        yield VoterRecord(offset, voters=VoterSet.of_record(message))
+
+
+def control_records(level: int, voters: VoterSet) -> ControlRecords:
+    """Return the two records that a snapshot of a dynamic quorum has after its header."""
     return [
-        (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(0, KNOWN_KRAFT_VERSION)),
-        (ControlRecordType.KRAFT_VOTERS, VotersRecord(0, [voter])),
+        (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(0, level)),
+        (ControlRecordType.KRAFT_VOTERS, voters.record()),
     ]
 
 
 class QuorumVoters:
-    """The voters in the log; those of the configuration if the quorum is static."""
+    """The voters and the level of `kraft.version`, by the offset of their records."""
 
-    def __init__(self, settings: ControllerSettings) -> None:
-        self._settings = settings
-        self._record: VotersRecord | None = None
-        self.kraft_version = 0
-        """The finalized `kraft.version`."""
+    def __init__(self, static: VoterSet) -> None:
+        """Start without records: the voters are those in `static` as long as the log has none."""
+        self._static = static
+        self._sets: list[tuple[int, VoterSet]] = []
+        self._levels: list[tuple[int, int]] = []
 
     @property
-    def ids(self) -> tuple[int, ...]:
-        """The node ids of the voters."""
-        if self._record is None:
-            return self._settings.voters
-        return tuple(voter.voter_id for voter in self._record.voters)
+    def latest(self) -> VoterSet:
+        """The voters that count now, also if their record is not committed yet."""
+        return self._sets[-1][1] if self._sets else self._static
+
+    @property
+    def latest_offset(self) -> int | None:
+        """The offset of their record; None: the log has none."""
+        return self._sets[-1][0] if self._sets else None
+
+    @property
+    def kraft_version(self) -> int:
+        """The latest level of `kraft.version`, also if it is not committed yet."""
+        return self._levels[-1][1] if self._levels else STATIC_LEVEL
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether the voters can be changed."""
+        return self.kraft_version >= DYNAMIC_LEVEL
+
+    @property
+    def has_ignored_static(self) -> bool:
+        """Whether `controller.quorum.voters` names voters that do not count any more."""
+        return bool(self._sets) and len(self._static) > 0
+
+    def may_stand(self, replica: ReplicaKey, high_watermark: int | None) -> bool:
+        """Return whether a replica may be elected: it is a voter, or was one before a change that
+        is not known to be committed.
+
+        A leader that removed itself may have died before the others got that change. Then no other
+        node can be elected, because this one has the longer log, so it has to lead until the change
+        is committed (Raft, Ongaro's thesis, 4.2.2).
+        """
+        if replica in self.latest or not self._sets:
+            return replica in self.latest
+        before = self._sets[-2][1] if len(self._sets) > 1 else self._static
+        return self._sets[-1][0] >= (high_watermark or 0) and replica in before
 
     def directory_of(self, node_id: int) -> bytes:
-        """Return the directory id of a voter; zero if the quorum is static, or for other nodes."""
-        for voter in self._record.voters if self._record is not None else ():
-            if voter.voter_id == node_id:
-                return voter.voter_directory_id
-        return ZERO_UUID
+        """Return the directory id of a voter; zero if it is not known, or for other nodes."""
+        voter = self.latest.get(node_id)
+        return ZERO_UUID if voter is None else voter.key.directory_id
 
-    def is_stranger(self, node_id: int, directory_id: bytes) -> bool:
-        """Return whether a node has a voter's id but another directory id, so its log is not the
-        voter's. False if the quorum is static or the node sent no directory id."""
-        own = self.directory_of(node_id)
-        return own != ZERO_UUID and directory_id not in (own, ZERO_UUID)
-
-    def control_records(self) -> ControlRecords:
-        """Return the records that a snapshot of this log has after its header; none if the quorum
-        is static."""
-        if self._record is None:
-            return []
-        version = KRaftVersionRecord(0, self.kraft_version)
-        return [
-            (ControlRecordType.KRAFT_VERSION, version),
-            (ControlRecordType.KRAFT_VOTERS, self._record),
-        ]
+    def at(self, end_offset: int) -> ControlRecords:
+        """Return the control records of a snapshot that ends at `end_offset`: none if the quorum
+        was static there."""
+        voters, level = _before(self._sets, end_offset), _before(self._levels, end_offset)
+        return [] if voters is None else control_records(level or STATIC_LEVEL, voters)
 
     def encode_election(self, election: ElectionState) -> bytes:
         """Return the content of `quorum-state`, in the version for this quorum."""
-        if election.voted_id is not None:
-            directory_id = self.directory_of(election.voted_id)
-            election = election._replace(voted_directory_id=directory_id)
-        return encode_quorum_state(election, self.ids, self.kraft_version)
+        return encode_quorum_state(election, self.latest.ids, self.kraft_version)
 
-    # --- from the log --------------------------------------------------------------------------
+    # --- changes of the log --------------------------------------------------------------------
 
-    def read(self, snapshot: ControlRecords, log: Iterable[memoryview]) -> None:
-        """Read the voters from the latest snapshot and the batches after it. Raises
-        MetadataRecordError if this node cannot run with them."""
-        for kind, message in snapshot:
-            self._note(kind, message)
+    def appended(self, record: VoterRecord) -> None:
+        """Add a record at the end of the log."""
+        if record.level is not None:
+            self._levels.append((record.offset, record.level))
+        if record.voters is not None:
+            self._sets.append((record.offset, record.voters))
+
+    def truncated(self, end_offset: int) -> None:
+        """Drop the records from `end_offset` on."""
+        del self._sets[_count_before(self._sets, end_offset) :]
+        del self._levels[_count_before(self._levels, end_offset) :]
+
+    def snapshot_taken(self, start_offset: int) -> None:
+        """Drop what counted only before `start_offset`, at which the log now begins."""
+        del self._sets[: max(_count_before(self._sets, start_offset) - 1, 0)]
+        del self._levels[: max(_count_before(self._levels, start_offset) - 1, 0)]
+
+    def snapshot_loaded(self, end_offset: int, control: ControlRecords) -> None:
+        """Continue from the control records of a snapshot that replaces the log before
+        `end_offset`. Raises MetadataRecordError."""
+        self._sets.clear()
+        self._levels.clear()
+        for kind, message in control:
+            for record in _voter_record(end_offset - 1, kind, message):
+                self.appended(record)
+
+    def log_read(self, batches: Iterable[memoryview]) -> None:
+        """Add the records in the batches of a log that is opened. Raises MetadataRecordError."""
         try:
-            for data in log:
-                self._read_batches(data)
+            for data in batches:
+                for record in voter_records(data):
+                    self.appended(record)
         except CorruptBatch as error:
             raise MetadataRecordError(f"the metadata log is damaged: {error}") from error
-        self._check()
-
-    def read_appended(self, data: memoryview) -> None:
-        """Read the voters in batches that are appended to the log. Raises MetadataRecordError like
-        `read`."""
-        before = (self._record, self.kraft_version)
-        self._read_batches(data)
-        if (self._record, self.kraft_version) != before:
-            self._check()
-
-    def _read_batches(self, data: memoryview) -> None:
-        """Set the level and the voters from the control records in `data`."""
-        for position, header in iterate_batches(data):
-            if header.is_control:
-                for record in iterate_records(data, position):
-                    self._note(*decode_control_record(record))
-
-    def _note(self, kind: ControlRecordType, message: Any) -> None:
-        """Set the level of kraft.version, or the voters, from a control record. Ignore other
-        kinds."""
-        if kind is ControlRecordType.KRAFT_VERSION:
-            self.kraft_version = message.k_raft_version
-        elif kind is ControlRecordType.KRAFT_VOTERS:
-            self._record = message
-
-    def _check(self) -> None:
-        """Raise MetadataRecordError if the metadata has an unknown level, other voters than the
-        configuration, or another directory id of this node."""
-        if not 0 <= self.kraft_version <= KNOWN_KRAFT_VERSION:
-            raise MetadataRecordError(
-                f"the metadata has kraft.version {self.kraft_version}; this release knows levels "
-                f"0 to {KNOWN_KRAFT_VERSION}"
-            )
-        if self._record is None:
-            return
-        settings = self._settings
-        if sorted(self.ids) != sorted(settings.voters):
-            raise MetadataRecordError(
-                f"the metadata names the voters {_shown(self.ids)}, controller.quorum.voters "
-                f"{_shown(settings.voters)}: set controller.quorum.voters={self._setting()}"
-            )
-        if self.is_stranger(settings.node_id, settings.directory_id):
-            stored = uuid_to_string(self.directory_of(settings.node_id))
-            raise MetadataRecordError(
-                f"the metadata names voter {settings.node_id} with the directory id {stored}, but "
-                f"{settings.metadata_log_dir} has {uuid_to_string(settings.directory_id)}: use the "
-                "folder that this voter was formatted with"
-            )
-
-    def _setting(self) -> str:
-        """Return these voters in the form of `controller.quorum.voters`: `ID@HOST:PORT`, separated
-        by commas."""
-        assert self._record is not None
-        voters = []
-        for voter in self._record.voters:
-            endpoint = _endpoint_of(voter, self._settings.controller_listener_name)
-            host, port = (
-                (endpoint.host, endpoint.port) if endpoint is not None else ("HOST", "PORT")
-            )
-            voters.append(f"{voter.voter_id}@{host}:{port}")
-        return ",".join(voters)
 
 
-def _endpoint_of(voter: VotersRecordVoter, listener_name: str) -> Endpoint | None:
-    """Return the voter's endpoint of this listener, or else its first endpoint; None if it has no
-    endpoint."""
-    endpoints = [
-        endpoint for endpoint in voter.endpoints if endpoint.name == listener_name
-    ] or voter.endpoints
-    return endpoints[0] if endpoints else None
+def _count_before(entries: Sequence[tuple[int, object]], offset: int) -> int:
+    """Return how many entries are before `offset`."""
+    return bisect_left(entries, offset, key=lambda entry: entry[0])
 
 
-def _shown(ids: Sequence[int]) -> str:
-    """Return the ids in ascending order, separated by commas."""
-    return ",".join(map(str, sorted(ids)))
+def _before(entries: Sequence[tuple[int, T]], offset: int) -> T | None:
+    """Return the latest value before `offset`; None if there is none."""
+    count = _count_before(entries, offset)
+    return entries[count - 1][1] if count else None
+
+
+# --- of a stopped node ---------------------------------------------------------------------------
+
+
+def voters_on_disk(filesystem: Filesystem, metadata_log_dir: str) -> VoterSet | None:
+    """Return the voters in the metadata log of a stopped node, from its latest snapshot and the log
+    after it; None if the log names none. Raises OSError.
+
+    Of a damaged file, only the records before the damage count; opening the log reports the damage.
+    """
+    folder = f"{metadata_log_dir}/{METADATA_FOLDER}"
+    if not filesystem.exists(folder):
+        return None
+    names = sorted(filesystem.list_dir(folder))
+    snapshots = [name for name in names if snapshot_id_of(name) is not None]
+    latest: VoterSet | None = None
+    for name in [*snapshots[-1:], *(entry for entry in names if entry.endswith(".log"))]:
+        data = memoryview(filesystem.read(f"{folder}/{name}"))
+        with suppress(CorruptBatch, MetadataRecordError):
+            for record in voter_records(data):
+                latest = record.voters or latest
+    return latest

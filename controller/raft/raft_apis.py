@@ -4,31 +4,35 @@
     Fetch 4-18, of the metadata partition   DescribeQuorum 0-2
 
 Rights: ClusterAction on the cluster; Describe on it for DescribeQuorum.
+`controller.raft.voter_apis` has the APIs that change the voters.
 
 Owns: the checks of such a request, and the form of its response. Raft processes a valid request: it
 goes to `RaftClient.receive`, with a callback for the reply. Never: reads or changes the quorum's
 state itself.
 
 Differs from Kafka, which first follows the epoch of each request. Here a Vote or BeginQuorumEpoch
-for another voter changes nothing, and neither does a Vote of a node that is not a voter. The same
-holds for a request with an epoch that is too far ahead (`EPOCHS_AHEAD`).
+for another voter changes nothing. In a static quorum, neither does a Vote of a node that is not a
+voter. The same holds for a request with an epoch that is too far ahead (`EPOCHS_AHEAD`).
 
 Follows KIP-595, KIP-630, KIP-836, KIP-853, KIP-996 and Kafka's `KafkaRaftClient`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
 from controller.authorization.rights import Rights
 from controller.metadata.snapshot import SnapshotId
 from controller.raft import raft_messages as m
 from controller.raft.leader_state import ReplicaProgress
+from controller.raft.quorum_addresses import QuorumAddresses
 from controller.raft.raft_client import RaftClient
 from controller.raft.raft_fetches import RaftFetches, denied_fetch
 from controller.raft.raft_log import METADATA_PARTITION, RaftLog
+from controller.raft.voter_apis import VOTER_KEYS, VoterApis, denied_voters
 from controller.settings import ControllerSettings
+from controller.voter_set import ReplicaKey
 from ground.ports import Scheduler
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey, messages_of
@@ -38,7 +42,9 @@ from protocol.messages import describe_quorum as describe
 from protocol.messages import end_quorum_epoch as end
 from protocol.messages import fetch_snapshot as snapshots
 from protocol.messages import vote as voting
+from protocol.messages.add_raft_voter import AddRaftVoterRequest
 from protocol.messages.fetch import FetchRequest
+from protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 
 Respond = Callable[[Any], None]
 T = TypeVar("T")
@@ -66,8 +72,15 @@ API_KEYS = (
     FetchRequest.API_KEY,
     snapshots.FetchSnapshotRequest.API_KEY,
     describe.DescribeQuorumRequest.API_KEY,
+    *VOTER_KEYS,
 )
 """The APIs of `RaftApis.handle`, each with all versions of Kafka."""
+_OPERATIONS = {
+    describe.DescribeQuorumRequest.API_KEY: Operation.DESCRIBE,
+    AddRaftVoterRequest.API_KEY: Operation.ALTER,
+    RemoveRaftVoterRequest.API_KEY: Operation.ALTER,
+}
+"""The operation on the cluster that an API needs, if it is not ClusterAction."""
 
 
 class RaftRequestContext(Protocol):
@@ -86,15 +99,21 @@ class RaftApis:
     """The request handlers by API key."""
 
     def __init__(
-        self, settings: ControllerSettings, raft: RaftClient, log: RaftLog, scheduler: Scheduler
+        self,
+        settings: ControllerSettings,
+        raft: RaftClient,
+        log: RaftLog,
+        scheduler: Scheduler,
+        addresses: QuorumAddresses,
     ) -> None:
         """Take requests for the Raft of this node; the Fetches that wait are answered when `raft`
-        changes."""
+        changes. `addresses` also gets the endpoints that leaders tell."""
         self._settings = settings
         self._raft = raft
         self._log = log
         self._scheduler = scheduler
-        self._fetches = RaftFetches(settings, raft, log, scheduler)
+        self._addresses = addresses
+        self._fetches = RaftFetches(settings, raft, log, scheduler, addresses)
         self._handlers: dict[int, Callable[[RaftRequestContext, Any, Respond], None]] = {
             voting.VoteRequest.API_KEY: self._handle_vote,
             begin.BeginQuorumEpochRequest.API_KEY: self._handle_begin_epoch,
@@ -103,18 +122,22 @@ class RaftApis:
             snapshots.FetchSnapshotRequest.API_KEY: self._handle_fetch_snapshot,
             describe.DescribeQuorumRequest.API_KEY: self._handle_describe,
         }
+        voters = VoterApis(settings, raft, addresses)
+        for api_key in VOTER_KEYS:
+            self._handlers[api_key] = lambda _, request, respond: voters.handle(request, respond)
 
     def handle(self, context: RaftRequestContext, request: Any, respond: Respond) -> None:
-        """Answer a request, now or later, through `respond`. The sender needs ClusterAction on the
-        cluster, or Describe for DescribeQuorum; otherwise the response is
+        """Answer a request, now or later, through `respond`. The sender needs a right on the
+        cluster, ClusterAction for most requests (`_OPERATIONS`); otherwise the response is
         CLUSTER_AUTHORIZATION_FAILED."""
         key = request.API_KEY
-        describes = key == describe.DescribeQuorumRequest.API_KEY
-        operation = Operation.DESCRIBE if describes else Operation.CLUSTER_ACTION
+        operation = _OPERATIONS.get(key, Operation.CLUSTER_ACTION)
         if context.rights.allows_on_cluster(operation):
             self._handlers[key](context, request, respond)
         elif isinstance(request, FetchRequest):
             respond(denied_fetch(request, context.api_version))
+        elif key in VOTER_KEYS:
+            respond(denied_voters(request))
         else:
             respond(_denied(key))
 
@@ -174,7 +197,7 @@ class RaftApis:
             return
         vote = m.Vote(
             requested.replica_epoch,
-            requested.replica_id,
+            ReplicaKey(requested.replica_id, requested.replica_directory_id),
             requested.last_offset_epoch,
             requested.last_offset,
             requested.pre_vote,
@@ -201,11 +224,11 @@ class RaftApis:
         return ErrorCode.NONE
 
     def _can_never_lead(self, requested: voting.VoteRequestPartitionData) -> bool:
-        """Return whether a later epoch is one that its sender can never lead: the sender is not a
-        voter, uses this node's id, or is too far ahead. Otherwise any node could depose the leader,
-        or use up the epochs of a quorum of one.
+        """Return whether a later epoch is one that its sender can never lead: the sender is no
+        voter of a static quorum, uses this node's id, or is too far ahead. Otherwise any node could
+        depose the leader, or use up the epochs of a quorum of one.
 
-        Every voter knows all the others, because Ottla does not add voters (KIP-853).
+        A voter of a dynamic quorum may not know all the others yet, so there any node may ask.
         """
         if requested.replica_epoch <= self._raft.epoch:
             return False
@@ -242,6 +265,7 @@ class RaftApis:
         requested = request.topics[0].partitions[0]
         is_stranger = self._is_for_another(request.voter_id, requested.voter_directory_id)
         message = m.BeginQuorumEpoch(requested.leader_epoch, requested.leader_id)
+        self._learn(requested.leader_id, request.leader_endpoints)
         self._epoch_request(message, is_stranger, answer)
 
     def _handle_end_epoch(
@@ -272,6 +296,7 @@ class RaftApis:
         else:
             successors = tuple(requested.preferred_successors)
         message = m.EndQuorumEpoch(requested.leader_epoch, requested.leader_id, successors)
+        self._learn(requested.leader_id, request.leader_endpoints)
         self._epoch_request(message, False, answer)
 
     def _epoch_request(
@@ -308,8 +333,16 @@ class RaftApis:
         self, endpoint: Callable[[int, str, int], T], leader_id: int | None
     ) -> list[T]:
         """Return the leader's endpoint in a list, which is empty if it is unknown."""
-        address = None if leader_id is None else self._settings.voter_endpoints.get(leader_id)
+        address = None if leader_id is None else self._addresses.of(leader_id)
         return [] if leader_id is None or address is None else [endpoint(leader_id, *address)]
+
+    def _learn(
+        self, leader_id: int, endpoints: Iterable[begin.LeaderEndpoint | end.LeaderEndpoint]
+    ) -> None:
+        """Note the endpoint that a leader tells, of the listener that this node uses."""
+        for endpoint in endpoints:
+            if endpoint.name == self._addresses.listener:
+                self._addresses.learned(leader_id, endpoint.host, endpoint.port)
 
     # --- snapshots -----------------------------------------------------------------------------
 
@@ -337,7 +370,10 @@ class RaftApis:
             return
         snapshot = (requested.snapshot_id.end_offset, requested.snapshot_id.epoch)
         message = m.FetchSnapshot(
-            requested.current_leader_epoch, request.replica_id, snapshot, requested.position
+            requested.current_leader_epoch,
+            ReplicaKey(request.replica_id, requested.replica_directory_id),
+            snapshot,
+            requested.position,
         )
 
         def on_reply(reply: m.SnapshotReply | m.EpochReply) -> None:
@@ -425,33 +461,35 @@ class RaftApis:
             leader_id=leading.node_id,
             leader_epoch=leading.epoch,
             high_watermark=-1 if high_watermark is None else high_watermark,
-            current_voters=[self._replica(*item) for item in leading.voters.items()],
-            observers=[self._replica(*item) for item in sorted(leading.observers.items())],
+            current_voters=[
+                self._replica(ReplicaKey(key.id, self._log.voters.directory_of(key.id)), progress)
+                for key, progress in sorted(leading.voters.items(), key=lambda item: item[0])
+            ],
+            observers=[
+                self._replica(key, progress)
+                for key, progress in sorted(leading.observers.items(), key=lambda item: item[0])
+            ],
         )
-        name = self._settings.controller_listener_name
         nodes = [
-            describe.Node(voter, [describe.Listener(name, *self._settings.voter_endpoints[voter])])
-            for voter in leading.voters
-            if voter in self._settings.voter_endpoints
+            describe.Node(voter.key.id, [describe.Listener(*place) for place in voter.endpoints])
+            for voter in self._log.voters.latest.voters
         ]
         topic = describe.DescribeQuorumResponseTopicData(_TOPIC, [partition])
         respond(describe.DescribeQuorumResponse(topics=[topic], nodes=nodes))
 
-    def _replica(self, replica_id: int, progress: ReplicaProgress) -> describe.ReplicaState:
+    def _replica(self, key: ReplicaKey, progress: ReplicaProgress) -> describe.ReplicaState:
         """Return the progress of a replica for DescribeQuorum. This node itself is always caught
         up."""
-        if replica_id == self._settings.node_id:
+        if key.id == self._settings.node_id:
             now_ms = self._scheduler.wall_ms()
             return describe.ReplicaState(
-                replica_id,
-                self._fetches.directory_of(replica_id),
+                *key,
                 log_end_offset=self._raft.end_offset,
                 last_fetch_timestamp=now_ms,
                 last_caught_up_timestamp=now_ms,
             )
         return describe.ReplicaState(
-            replica_id,
-            self._fetches.directory_of(replica_id),
+            *key,
             progress.end_offset,
             self._wall_ms(progress.fetched_ms),
             self._wall_ms(progress.caught_up_ms),

@@ -23,13 +23,17 @@ from controller.raft import raft_messages as m
 from controller.raft.committed_batches import CommittedBatches
 from controller.raft.leader_batches import ProposedRecords, leader_batch, proposal
 from controller.raft.leader_state import LeaderState
+from controller.raft.log_view import LogView
+from controller.raft.quorum_addresses import bootstrap_ids
 from controller.raft.quorum_state import Role
-from controller.raft.raft import Raft, RaftConfig
+from controller.raft.raft import Raft
+from controller.raft.raft_config import RaftConfig
 from controller.raft.raft_log import MetadataLogFailure, RaftLog
 from controller.raft.snapshot_download import SnapshotDownload
 from controller.settings import ControllerSettings
 from ground.ports import Scheduler, Timer
 from ground.sliced_work import Steps, in_one_go
+from protocol.errors import ApiError
 from protocol.record_batch import CorruptBatch
 from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
 
@@ -89,18 +93,22 @@ class RaftClient:
         Raises OSError and QuorumStateError.
         """
         config = RaftConfig(
-            node_id=settings.node_id,
-            voters=settings.voters,
+            key=settings.replica_key,
+            own=settings.own_voter,
+            bootstrap=bootstrap_ids(settings.bootstrap_servers),
+            joins=settings.auto_join,
             election_timeout_ms=settings.quorum_election_timeout_ms,
             fetch_timeout_ms=settings.quorum_fetch_timeout_ms,
             election_backoff_max_ms=settings.quorum_election_backoff_max_ms,
+            request_timeout_ms=settings.quorum_request_timeout_ms,
         )
         self._log = log
         self._scheduler = scheduler
         self._network = network
         self._on_failure = on_failure
         self._durable = log.read_election()
-        self._raft = Raft(config, self._durable, log.epoch_index(), draw)
+        view = LogView(log.epoch_index(), log.voters)
+        self._raft = Raft(config, self._durable, view, draw)
         self._listener: RaftListener | None = None
         self._readys: deque[m.Ready] = deque()
         self._persisting = False
@@ -155,12 +163,18 @@ class RaftClient:
         return self._raft.role
 
     def can_lead(self, leader_id: int, epoch: int) -> bool:
-        """Return whether `leader_id` may be the leader of `epoch`: it is a voter, and this node
-        knows no other leader of that epoch. A peer's message that contradicts this is ignored,
-        because it must not stop this node."""
-        if leader_id not in self._raft.config.voters:
+        """Return whether `leader_id` may be the leader of `epoch`: this node knows no other leader
+        of that epoch, and no static voters without it. A peer's message that contradicts this is
+        ignored, because it must not stop this node."""
+        if not self.may_be_voter(leader_id):
             return False
         return epoch != self._raft.epoch or self.elected_id in (None, leader_id)
+
+    def may_be_voter(self, node_id: int) -> bool:
+        """Return whether a node may be a voter. In a dynamic quorum any may be one that this node's
+        log does not have yet, and so it is before the log has any voters."""
+        voters = self._raft.voters
+        return voters.is_dynamic or not len(voters.latest) or node_id in voters.latest.ids
 
     @property
     def leader_id(self) -> int | None:
@@ -190,7 +204,8 @@ class RaftClient:
     @property
     def leading(self) -> LeaderState | None:
         """The leader's state of the other nodes; None if this node does not lead."""
-        return self._raft.leading if self.is_leader else None
+        leading = self._raft.leading
+        return leading.state if leading is not None and self.is_leader else None
 
     @property
     def is_followed(self) -> bool:
@@ -228,6 +243,25 @@ class RaftClient:
         assert proposed.records, "an empty batch has no offset"
         self._step(m.Propose(epoch, len(proposed.records), proposed))
         return self._raft.log.end_offset - 1
+
+    @property
+    def kraft_version(self) -> int:
+        """The level of `kraft.version` in this node's log."""
+        return self._raft.voters.kraft_version
+
+    @property
+    def voter_ids(self) -> tuple[int, ...]:
+        """The node ids of the voters in this node's log."""
+        return self._raft.voters.latest.ids
+
+    def upgrade_fault(self, level: int) -> ApiError | None:
+        """Return why this node cannot raise `kraft.version` to `level`; None if it can."""
+        return self._raft.upgrade_fault(level)
+
+    def upgrade_kraft_version(self, epoch: int, level: int) -> None:
+        """Append `kraft.version` and the voters to the log, if this node leads `epoch`, and
+        `upgrade_fault` has no reason against it."""
+        self._step(m.UpgradeKraftVersion(epoch, level))
 
     def resign(self, epoch: int) -> None:
         """Resign as the leader of `epoch`, so that another voter is elected. Do nothing if this
@@ -285,9 +319,16 @@ class RaftClient:
     # --- execution -----------------------------------------------------------------------------
 
     def _step(self, event: m.Event) -> None:
-        """Pass an event to Raft, and execute its work. Do nothing after a stop."""
-        if not self._stopped:
-            self._take(self._raft.step(event, self._scheduler.monotonic_ms()))
+        """Pass an event to Raft, and execute its work. Fail if it has voters of a level that this
+        release does not know. Do nothing after a stop."""
+        if self._stopped:
+            return
+        try:
+            ready = self._raft.step(event, self._scheduler.monotonic_ms())
+        except MetadataRecordError as error:
+            self.fail(error)
+        else:
+            self._take(ready)
 
     def _take(self, ready: m.Ready) -> None:
         """Queue the work of Raft, set its timer, and execute it unless a caller does that
@@ -375,12 +416,11 @@ class RaftClient:
             self._network.send(message)
 
     def _append(self, append: m.Append) -> None:
-        """Append batches that were fetched from the leader, after reading voters in them. As the
-        leader, append a new batch of this node, and keep it in memory until its commit."""
+        """Append batches that were fetched from the leader. As the leader, append a new batch of
+        this node, and keep it in memory until its commit."""
         payload = append.payload
         if append.fetched:
             assert isinstance(payload, bytes | bytearray | memoryview)
-            self._log.voters.read_appended(memoryview(payload))
             self._log.append(memoryview(payload), append.epoch)
             return
         data, batch = leader_batch(append, self._scheduler.wall_ms())
@@ -455,8 +495,7 @@ class RaftClient:
             self._listener.handle_leader_change(self._raft.config.node_id, self._raft.epoch)
 
     def _load_snapshot(self, snapshot: tuple[int, int]) -> None:
-        """Restart the log at the end of a fetched snapshot, and pass its image to the listener.
-        Raises MetadataRecordError if it has other voters."""
+        """Restart the log at the end of a fetched snapshot, and pass its image to the listener."""
         assert self._batches is not None and self._listener is not None
         self._log.load_snapshot(SnapshotId(*snapshot))
         self._flushed_to = snapshot[0]

@@ -19,6 +19,7 @@ from typing import Protocol
 
 from controller.authorization.rights import Rights
 from controller.raft import raft_messages as m
+from controller.raft.quorum_addresses import QuorumAddresses
 from controller.raft.raft_client import RaftClient
 from controller.raft.raft_log import (
     METADATA_PARTITION,
@@ -27,13 +28,13 @@ from controller.raft.raft_log import (
     RaftLog,
 )
 from controller.settings import ControllerSettings
+from controller.voter_set import ReplicaKey
 from ground.ports import Scheduler, Timer
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages import fetch as fetching
 
 MAX_WAITING = 1_000
-MAX_DIRECTORIES = 1_000
 VERSION_WITH_IDS = 13
 VERSION_WITH_REPLICA_STATE = 15
 VERSION_WITH_LEADER_ENDPOINT = 17
@@ -74,7 +75,12 @@ class RaftFetches:
     """The handler of Fetch."""
 
     def __init__(
-        self, settings: ControllerSettings, raft: RaftClient, log: RaftLog, scheduler: Scheduler
+        self,
+        settings: ControllerSettings,
+        raft: RaftClient,
+        log: RaftLog,
+        scheduler: Scheduler,
+        addresses: QuorumAddresses,
     ) -> None:
         """Answer the Fetches that wait whenever `raft` reports that the log has grown, more is
         committed or the leader has changed."""
@@ -82,16 +88,9 @@ class RaftFetches:
         self._raft = raft
         self._log = log
         self._scheduler = scheduler
+        self._addresses = addresses
         self._waiting: dict[_PendingFetch, None] = {}
-        self._directories: dict[int, bytes] = {}
         raft.watch(self._answer_ready)
-
-    def directory_of(self, replica_id: int) -> bytes:
-        """Return the directory id of a replica. For an observer, that of its latest Fetch; for a
-        voter, that in the log, which is zero in a static quorum. Zero if it is not known."""
-        if replica_id in self._settings.voters:
-            return self._log.voters.directory_of(replica_id)
-        return self._directories.get(replica_id, bytes(16))
 
     def handle(
         self, context: FetchContext, request: fetching.FetchRequest, respond: Respond
@@ -126,10 +125,9 @@ class RaftFetches:
                 )
             )
             return
-        is_stranger = self._log.voters.is_stranger(replica_id, partition.replica_directory_id)
         message = m.Fetch(
             partition.current_leader_epoch,
-            -1 if is_stranger else replica_id,  # its log is not the voter's copy
+            ReplicaKey(replica_id, partition.replica_directory_id),
             partition.fetch_offset,
             partition.last_fetched_epoch,
         )
@@ -145,18 +143,9 @@ class RaftFetches:
             request,
             context.rights,
         )
-        self._note_directory(replica_id, partition.replica_directory_id)
         self._raft.receive(
             m.Received(replica_id, message, lambda reply: self._on_reply(pending, reply))
         )
-
-    def _note_directory(self, replica_id: int, directory_id: bytes) -> None:
-        """Keep the directory id of a replica for `directory_of`. If there are MAX_DIRECTORIES
-        others, drop all of them."""
-        if replica_id >= 0 and self._directories.get(replica_id) != directory_id:
-            if len(self._directories) >= MAX_DIRECTORIES:
-                self._directories.clear()
-            self._directories[replica_id] = directory_id
 
     # --- answers -------------------------------------------------------------------------------
 
@@ -176,9 +165,9 @@ class RaftFetches:
     def _hold(self, pending: _PendingFetch) -> None:
         """Let a Fetch wait for news, at most its own wait time. Answer a waiting Fetch of the same
         replica at once."""
-        replica_id = pending.message.replica_id
+        replica = pending.message.replica
         for other in [
-            fetch for fetch in self._waiting if fetch.message.replica_id == replica_id >= 0
+            fetch for fetch in self._waiting if replica.id >= 0 and fetch.message.replica == replica
         ]:
             self._release(other)  # the replica fetches on a new connection, so nothing reads this
             self._answer_late(other)
@@ -304,10 +293,10 @@ class RaftFetches:
         """Return the response with a partition, and with the leader's endpoint if the version has
         it."""
         nodes = []
-        knows = leader_id is not None and leader_id in self._settings.voter_endpoints
-        if knows and version >= VERSION_WITH_LEADER_ENDPOINT:
+        address = None if leader_id is None else self._addresses.of(leader_id)
+        if address is not None and version >= VERSION_WITH_LEADER_ENDPOINT:
             assert leader_id is not None
-            nodes = [fetching.NodeEndpoint(leader_id, *self._settings.voter_endpoints[leader_id])]
+            nodes = [fetching.NodeEndpoint(leader_id, *address)]
         topic = fetching.FetchableTopicResponse(
             METADATA_PARTITION.topic, METADATA_TOPIC_ID, [partition]
         )

@@ -22,7 +22,7 @@ from controller.metadata.snapshot import SnapshotId, snapshot_id_of
 from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from controller.raft.epoch_index import EpochIndex
 from controller.raft.quorum_state import ElectionState, QuorumStateError, decode_quorum_state
-from controller.raft.quorum_voters import ControlRecords, QuorumVoters
+from controller.raft.quorum_voters import ControlRecords, QuorumVoters, voters_on_disk
 from controller.settings import ControllerSettings
 from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
@@ -67,8 +67,9 @@ class RaftLog:
         MetadataRecordError if the log's beginning is missing, or if a quorum of this node alone
         would lose records."""
         self._filesystem, self._environment = environment.filesystem, environment
-        self.voters = QuorumVoters(settings)
-        self._alone = settings.voters == (settings.node_id,)
+        self.voters = QuorumVoters(settings.static_voters)
+        on_disk = voters_on_disk(self._filesystem, settings.metadata_log_dir)
+        self._alone = (on_disk or settings.static_voters).is_only(settings.replica_key)
         self.directory = f"{settings.metadata_log_dir}/{METADATA_PARTITION}"
         self._make_directory(settings.metadata_log_dir)
         self.snapshots = self._find_snapshots()
@@ -210,10 +211,11 @@ class RaftLog:
 
     def read_voters(self, snapshot: ControlRecords) -> None:
         """Read `voters` from `snapshot`, the control records of the latest snapshot, and from the
-        log after it. Raises MetadataLogFailure, and MetadataRecordError if this node cannot run
-        with those voters."""
+        log after it. Raises MetadataLogFailure, and MetadataRecordError if a record of them is
+        unknown."""
         start = self.snapshots[-1].end_offset if self.snapshots else self.start_offset
-        self.voters.read(snapshot, (batch.data for batch in self.read(start, self.end_offset)))
+        self.voters.snapshot_loaded(start, snapshot)
+        self.voters.log_read(batch.data for batch in self.read(start, self.end_offset))
 
     def read_slice(self, start_offset: int, end_offset: int, max_bytes: int = READ_BYTES) -> bytes:
         """Return bytes of the log from the batch that holds `start_offset`, only of batches wholly

@@ -25,6 +25,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from controller.raft.quorum_state import ElectionState
+from controller.raft.quorum_voters import ControlRecords, VoterRecord
+from controller.voter_set import ReplicaKey, Voter, VoterSet
+from protocol.errors import ErrorCode
 
 # --- messages ------------------------------------------------------------------------------------
 
@@ -33,7 +36,7 @@ class Vote(NamedTuple):
     """A request for a vote, by a candidate, or by a prospective node with `pre_vote`."""
 
     epoch: int
-    candidate_id: int
+    candidate: ReplicaKey
     last_epoch: int
     end_offset: int
     pre_vote: bool
@@ -70,20 +73,24 @@ class EpochReply(NamedTuple):
 
 
 class Fetch(NamedTuple):
-    """A replica's request for records from `offset` on; it has all earlier ones on disk."""
+    """A replica's request for records from `offset` on; it has all earlier ones on disk.
+
+    A negative id: the sender is no replica.
+    """
 
     epoch: int
-    replica_id: int
+    replica: ReplicaKey
     offset: int
     last_fetched_epoch: int
 
 
 class AppendedBatch(NamedTuple):
-    """The offsets of a batch in the log, and its epoch."""
+    """The offsets of a batch in the log, its epoch, and the records in it that change voters."""
 
     epoch: int
     base_offset: int
     next_offset: int
+    voter_records: tuple[VoterRecord, ...] = ()
 
 
 class FetchReply(NamedTuple):
@@ -110,7 +117,7 @@ class FetchSnapshot(NamedTuple):
     """A replica's request for a part of `snapshot`, which is (end offset, epoch)."""
 
     epoch: int
-    replica_id: int
+    replica: ReplicaKey
     snapshot: tuple[int, int]
     position: int
 
@@ -127,6 +134,49 @@ class SnapshotReply(NamedTuple):
     data: bytes | memoryview | None = None
 
 
+class AddVoter(NamedTuple):
+    """A request to add a voter."""
+
+    voter: Voter
+    ack_when_committed: bool = True
+    """Whether the reply follows the commit, not the append."""
+
+
+class RemoveVoter(NamedTuple):
+    """A request to remove a voter."""
+
+    key: ReplicaKey
+
+
+class UpdateVoter(NamedTuple):
+    """A voter's request to replace what the leader knows of it."""
+
+    epoch: int
+    voter: Voter
+
+
+class VoterReply(NamedTuple):
+    """The reply to AddVoter, RemoveVoter and UpdateVoter. The reply to UpdateVoter also has the
+    leader of `epoch`, as far as its sender knows."""
+
+    error: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None
+    epoch: int = -1
+    leader_id: int | None = None
+
+
+class AskVersions(NamedTuple):
+    """A request to a replica for its levels of `kraft.version`, which Kafka's ApiVersions has."""
+
+    voter: Voter
+
+
+class Versions(NamedTuple):
+    """The lowest and the highest level of `kraft.version` that a replica supports."""
+
+    kraft_versions: tuple[int, int]
+
+
 Message: TypeAlias = (
     Vote
     | VoteReply
@@ -137,6 +187,12 @@ Message: TypeAlias = (
     | FetchReply
     | FetchSnapshot
     | SnapshotReply
+    | AddVoter
+    | RemoveVoter
+    | UpdateVoter
+    | VoterReply
+    | AskVersions
+    | Versions
 )
 
 # --- events --------------------------------------------------------------------------------------
@@ -180,6 +236,15 @@ class Unreachable(NamedTuple):
     node: int
     refused: bool = False
     """Whether the connection was refused, so the node's process is gone."""
+    asked: AskVersions | None = None
+    """The request, if it was for the levels of a replica that becomes a voter."""
+
+
+class UpgradeKraftVersion(NamedTuple):
+    """A request to this node to raise `kraft.version` to `level`, if it still leads `epoch`."""
+
+    epoch: int
+    level: int
 
 
 class SnapshotTaken(NamedTuple):
@@ -198,9 +263,11 @@ class SnapshotWritten(NamedTuple):
 
 
 class SnapshotStored(NamedTuple):
-    """The completion of a fetched snapshot, which is durable and valid."""
+    """The completion of a fetched snapshot, which is durable and valid. `control` has its control
+    records."""
 
     snapshot: tuple[int, int]
+    control: ControlRecords = ()
 
 
 class SnapshotUnusable(NamedTuple):
@@ -216,6 +283,7 @@ Event: TypeAlias = (
     | Resign
     | Received
     | Unreachable
+    | UpgradeKraftVersion
     | SnapshotTaken
     | SnapshotWritten
     | SnapshotStored
@@ -226,15 +294,25 @@ Event: TypeAlias = (
 
 
 class LeaderChange(NamedTuple):
-    """The first control record of an epoch: its leader, the voters, and those that voted for it."""
+    """The first control record of an epoch: its leader, the voters, and those that voted for it. In
+    the same batch, the voters may follow."""
 
     leader_id: int
     voters: tuple[int, ...]
     granting: tuple[int, ...]
+    change: VotersChange | None = None
+
+
+class VotersChange(NamedTuple):
+    """Control records with the level of `kraft.version`, unless it is None, and the voters."""
+
+    voters: VoterSet
+    level: int | None = None
 
 
 class Append(NamedTuple):
-    """Records to append at `base_offset`: a LeaderChange, proposed or fetched records."""
+    """Records to append at `base_offset`: a LeaderChange or VotersChange, proposed or fetched
+    records."""
 
     epoch: int
     base_offset: int

@@ -14,16 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from controller.metadata.version import KRAFT_VERSION
 from controller.raft import raft_messages as m
-from controller.raft.quorum_voters import QuorumVoters
+from controller.raft.quorum_voters import QuorumVoters, voter_records
 from controller.raft.raft_log import METADATA_PARTITION, METADATA_TOPIC_ID
 from controller.settings import ControllerSettings
 from protocol.errors import ErrorCode
+from protocol.messages import add_raft_voter as adding
 from protocol.messages import begin_quorum_epoch as begin
 from protocol.messages import end_quorum_epoch as end
 from protocol.messages import fetch as fetching
 from protocol.messages import fetch_snapshot as snapshots
+from protocol.messages import remove_raft_voter as removing
+from protocol.messages import update_raft_voter as updating
 from protocol.messages import vote as voting
+from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from protocol.record_batch import CorruptBatch, crc_is_valid, iterate_batches
 
 Request = (
@@ -32,11 +37,28 @@ Request = (
     | end.EndQuorumEpochRequest
     | fetching.FetchRequest
     | snapshots.FetchSnapshotRequest
+    | adding.AddRaftVoterRequest
+    | removing.RemoveRaftVoterRequest
+    | updating.UpdateRaftVoterRequest
+    | ApiVersionsRequest
 )
 Elections = voting.VoteResponse | begin.BeginQuorumEpochResponse | end.EndQuorumEpochResponse
-Response = Elections | fetching.FetchResponse | snapshots.FetchSnapshotResponse
+VoterChanges = (
+    adding.AddRaftVoterResponse
+    | removing.RemoveRaftVoterResponse
+    | updating.UpdateRaftVoterResponse
+)
+Response = (
+    Elections
+    | fetching.FetchResponse
+    | snapshots.FetchSnapshotResponse
+    | VoterChanges
+    | ApiVersionsResponse
+)
 T = TypeVar("T")
 
+CLIENT_SOFTWARE_NAME = "ottla-raft"
+CLIENT_SOFTWARE_VERSION = "1"
 MAX_WAIT_MS = 500
 """The time in milliseconds for which a leader may hold a Fetch without new records."""
 
@@ -73,10 +95,10 @@ class PeerStopping(Exception):
 class RaftRequests:
     """The requests of a node to the other voters."""
 
-    def __init__(self, settings: ControllerSettings, voters: QuorumVoters | None = None) -> None:
-        """`voters` are those in this node's log; None: the quorum is static."""
+    def __init__(self, settings: ControllerSettings, voters: QuorumVoters) -> None:
+        """`voters` are those in this node's log."""
         self._settings = settings
-        self._voters = voters or QuorumVoters(settings)
+        self._voters = voters
 
     def request(self, to: int, message: m.Message, high_watermark: int | None) -> Request:
         """Return the request that carries `message` to voter `to`. Only a Fetch contains
@@ -89,14 +111,15 @@ class RaftRequests:
             return self._vote_request(to, message)
         if isinstance(message, m.BeginQuorumEpoch):
             return self._begin_epoch_request(to, message)
-        assert isinstance(message, m.EndQuorumEpoch)
-        return self._end_epoch_request(message)
+        if isinstance(message, m.EndQuorumEpoch):
+            return self._end_epoch_request(message)
+        return self._voter_request(message)
 
     def _vote_request(self, to: int, vote: m.Vote) -> voting.VoteRequest:
         partition = voting.VoteRequestPartitionData(
             replica_epoch=vote.epoch,
-            replica_id=vote.candidate_id,
-            replica_directory_id=self._settings.directory_id,
+            replica_id=vote.candidate.id,
+            replica_directory_id=vote.candidate.directory_id,
             voter_directory_id=self._voters.directory_of(to),
             last_offset_epoch=vote.last_epoch,
             last_offset=vote.end_offset,
@@ -134,10 +157,35 @@ class RaftRequests:
         )
 
     def _own_endpoints(self, endpoint: Callable[[str, str, int], T]) -> list[T]:
-        """Return this node's endpoint in a list, which is empty if it has none."""
-        address = self._settings.voter_endpoints.get(self._settings.node_id)
-        name = self._settings.controller_listener_name
-        return [] if address is None else [endpoint(name, *address)]
+        """Return this node's endpoints as a voter; none if they are not known."""
+        own = self._settings.own_voter
+        return [] if own is None else [endpoint(*place) for place in own.endpoints]
+
+    def _voter_request(self, message: m.Message) -> Request:
+        """Return the request that changes the voters, or asks a replica to become one for its
+        levels of `kraft.version`."""
+        if isinstance(message, m.AskVersions):
+            return ApiVersionsRequest(CLIENT_SOFTWARE_NAME, CLIENT_SOFTWARE_VERSION)
+        cluster_id = self._settings.cluster_id
+        if isinstance(message, m.RemoveVoter):
+            return removing.RemoveRaftVoterRequest(cluster_id, *message.key)
+        assert isinstance(message, m.AddVoter | m.UpdateVoter)
+        voter = message.voter
+        if isinstance(message, m.AddVoter):
+            return adding.AddRaftVoterRequest(
+                cluster_id,
+                self._settings.quorum_request_timeout_ms,
+                *voter.key,
+                [adding.Listener(*place) for place in voter.endpoints],
+                message.ack_when_committed,
+            )
+        return updating.UpdateRaftVoterRequest(
+            cluster_id,
+            message.epoch,
+            *voter.key,
+            [updating.Listener(*place) for place in voter.endpoints],
+            updating.KRaftVersionFeature(*voter.kraft_versions),
+        )
 
     def _fetch_request(self, message: m.Fetch, high_watermark: int | None) -> fetching.FetchRequest:
         partition = fetching.FetchPartition(
@@ -145,12 +193,12 @@ class RaftRequests:
             fetch_offset=message.offset,
             last_fetched_epoch=message.last_fetched_epoch,
             partition_max_bytes=self._settings.quorum_fetch_max_bytes,
-            replica_directory_id=self._settings.directory_id,
+            replica_directory_id=message.replica.directory_id,
             high_watermark=-1 if high_watermark is None else high_watermark,
         )
         return fetching.FetchRequest(
             cluster_id=self._settings.cluster_id,
-            replica_state=fetching.ReplicaState(replica_id=message.replica_id),
+            replica_state=fetching.ReplicaState(replica_id=message.replica.id),
             max_wait_ms=MAX_WAIT_MS,
             max_bytes=self._settings.quorum_fetch_max_bytes,
             topics=[fetching.FetchTopic(_TOPIC, METADATA_TOPIC_ID, [partition])],
@@ -161,11 +209,11 @@ class RaftRequests:
             current_leader_epoch=message.epoch,
             snapshot_id=snapshots.FetchSnapshotRequestSnapshotId(*message.snapshot),
             position=message.position,
-            replica_directory_id=self._settings.directory_id,
+            replica_directory_id=message.replica.directory_id,
         )
         return snapshots.FetchSnapshotRequest(
             cluster_id=self._settings.cluster_id,
-            replica_id=message.replica_id,
+            replica_id=message.replica.id,
             max_bytes=self._settings.quorum_fetch_snapshot_max_bytes,
             topics=[snapshots.FetchSnapshotRequestTopicSnapshot(_TOPIC, [partition])],
         )
@@ -177,7 +225,8 @@ class RaftRequests:
 def message_of(message: m.Message, response: Response) -> m.Message:
     """Return the reply in `response` to the request with `message`, as Raft receives it.
 
-    Raises UnusableResponse, NotAllowed, OtherCluster and PeerStopping.
+    Raises UnusableResponse, NotAllowed, OtherCluster and PeerStopping; MetadataRecordError if the
+    leader sent a control record that this release does not know.
     """
     try:
         if isinstance(response, fetching.FetchResponse):
@@ -186,9 +235,34 @@ def message_of(message: m.Message, response: Response) -> m.Message:
         if isinstance(response, snapshots.FetchSnapshotResponse):
             assert isinstance(message, m.FetchSnapshot)
             return _snapshot_reply(message, response)
+        if isinstance(response, ApiVersionsResponse):
+            return _versions(response)
+        if isinstance(response, VoterChanges):
+            return _voter_reply(response)
         return _election_reply(message, response)
     except CorruptBatch as error:
         raise UnusableResponse(str(error)) from error
+
+
+def _versions(response: ApiVersionsResponse) -> m.Versions:
+    """Return the levels of `kraft.version` in a replica's ApiVersions response. Raises
+    UnusableResponse if it has none."""
+    if response.error_code != ErrorCode.NONE:
+        raise UnusableResponse(ErrorCode(response.error_code).name)
+    for feature in response.supported_features:
+        if feature.name == KRAFT_VERSION:
+            return m.Versions((feature.min_version, feature.max_version))
+    return m.Versions((0, 0))
+
+
+def _voter_reply(response: VoterChanges) -> m.VoterReply:
+    """Return the reply to a request that changes the voters. Raises as `_check` does for the errors
+    that no leader gives."""
+    code = ErrorCode(response.error_code)
+    if isinstance(response, updating.UpdateRaftVoterResponse):
+        leader = response.current_leader or updating.CurrentLeader()
+        return m.VoterReply(code, None, leader.leader_epoch, _optional(leader.leader_id))
+    return m.VoterReply(code, response.error_message)
 
 
 def _election_reply(message: m.Message, response: Elections) -> m.VoteReply | m.EpochReply:
@@ -245,7 +319,7 @@ def followers_batches(
 ) -> tuple[tuple[m.AppendedBatch, ...], int]:
     """Return the complete batches in `records` and their size in bytes. Raises CorruptBatch if a
     batch is damaged, does not follow a log that ends at `offset` in `last_epoch`, or has a later
-    epoch than the leader."""
+    epoch than the leader, and MetadataRecordError if a control record is unknown."""
     batches: list[m.AppendedBatch] = []
     size = 0
     for position, header in iterate_batches(records, allow_partial_tail=True):
@@ -259,7 +333,12 @@ def followers_batches(
             )
         offset, last_epoch = header.next_offset, epoch
         size = position + header.size_in_bytes
-        batches.append(m.AppendedBatch(epoch, header.base_offset, header.next_offset))
+        changes = (
+            tuple(voter_records(records[position : position + header.size_in_bytes]))
+            if header.is_control
+            else ()
+        )
+        batches.append(m.AppendedBatch(epoch, header.base_offset, header.next_offset, changes))
     return tuple(batches), size
 
 

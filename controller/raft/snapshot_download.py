@@ -91,16 +91,13 @@ class SnapshotDownload:
                 assert loaded is not None
                 logger.info("fetched metadata snapshot %s", snapshot_id.file_name)
                 self._loaded = {part.snapshot: loaded}
-                self._done(m.SnapshotStored(part.snapshot))
+                self._done(m.SnapshotStored(part.snapshot, loaded.control))
 
         self._log.write_snapshot_part(snapshot_id, part.position, part.data, written)
 
     def image(self, snapshot: tuple[int, int]) -> MetadataImage:
-        """Return the image of `snapshot`, which was just stored, once, and set the log's voters to
-        those in it. Raises MetadataRecordError if they differ from this node's configuration."""
-        image, control = self._loaded.pop(snapshot)
-        self._log.voters.read(control, [])
-        return image
+        """Return the image of `snapshot`, which was just stored, once."""
+        return self._loaded.pop(snapshot).image
 
     def _done(self, event: m.Event) -> None:
         """Pass `event`, the result of a write, to Raft, and write the part that has waited."""
@@ -127,6 +124,6 @@ def _loader_of(snapshot_id: SnapshotId) -> Callable[[bytes], _Loaded]:
 
     def load(data: bytes) -> _Loaded:
         content = decode_snapshot(data)
-        return _Loaded(image_of(content, snapshot_id), content.control)
+        return _Loaded(image_of(content, snapshot_id), tuple(content.control))
 
     return load

@@ -83,5 +83,5 @@ class SnapshotGenerator:
             self._on_taken((latest.end_offset, latest.epoch), start_offset)
             logger.info("metadata snapshot %s written", snapshot_id.file_name)
 
-        control = self._log.voters.control_records()
+        control = self._log.voters.at(snapshot_id.end_offset)
         self._log.write_snapshot(snapshot_id, lambda: encode_image(image, now_ms, control), written)

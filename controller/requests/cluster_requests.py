@@ -78,7 +78,7 @@ class ClusterRequests:
         self._long = long
         self._settings = settings
         self._controller = controller
-        self._features = FeatureUpdates(settings, controller.configuration)
+        self._features = FeatureUpdates(settings, controller.configuration, controller.quorum)
 
     def unregister_broker(
         self, context: RequestSender, request: UnregisterBrokerRequest, respond: Respond

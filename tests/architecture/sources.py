@@ -66,7 +66,7 @@ SHELL = (
     "broker/network/server/processor.py",
     "broker/network/socket_calls.py",
     "broker/network/server/socket_server.py",
-    "broker/node/preparation/quorum_discovery.py",
+    "broker/node/preparation/first_voters.py",
     "broker/loop/scheduler.py",
     "broker/security/sasl/oauthbearer/endpoint.py",
     "broker/security/tls/contexts.py",

@@ -18,15 +18,34 @@ from typing import Any
 from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataLoader
-from controller.metadata.snapshot import SnapshotContent, decode_snapshot, image_of
+from controller.metadata.snapshot import (
+    SnapshotContent,
+    SnapshotId,
+    decode_snapshot,
+    encode_snapshot,
+    image_of,
+)
+from controller.raft.quorum_addresses import QuorumAddresses
 from controller.raft.quorum_network import QuorumNetwork
+from controller.raft.quorum_voters import (
+    DYNAMIC_LEVEL,
+    KNOWN_KRAFT_VERSIONS,
+    METADATA_FOLDER,
+    control_records,
+)
 from controller.raft.raft_apis import RaftApis
 from controller.raft.raft_client import NotLeader, RaftClient
 from controller.raft.raft_log import RaftLog
 from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.settings import ControllerSettings
+from controller.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from ground.memory_filesystem import MemoryFilesystem
 from ground.sim_scheduler import SimScheduler
+from protocol.messages.api_versions import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    SupportedFeatureKey,
+)
 from protocol.messages.metadata_records import ConfigRecord
 from simulation.sim_process import ProcessBlocking, ProcessScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
@@ -53,9 +72,8 @@ class QuorumNode:
     def __init__(self, world: QuorumWorld, node_id: int) -> None:
         self.world = world
         self.id = node_id
-        self.filesystem = MemoryFilesystem(world.world.wall_ms)
-        self.filesystem.make_dirs("/d")
-        self.filesystem.sync_dir("/")
+        self.disk = 0
+        self._new_disk()
         self.chance = random.Random(f"{world.seed}/node-{node_id}")
         self.alive = False
         self.life = 0
@@ -66,14 +84,50 @@ class QuorumNode:
     def is_voter(self) -> bool:
         return self.id in self.world.voters
 
+    @property
+    def key(self) -> ReplicaKey:
+        """A replaced disk has another directory id."""
+        return ReplicaKey(self.id, bytes([self.disk]) + self.id.to_bytes(15, "big"))
+
+    @property
+    def as_voter(self) -> Voter:
+        endpoints = (VoterEndpoint("CONTROLLER", "host", self.id),)
+        return Voter(self.key, endpoints, KNOWN_KRAFT_VERSIONS)
+
+    def replace_disk(self) -> None:
+        """The process is not running: it starts again with an empty disk."""
+        assert not self.alive
+        self.disk += 1
+        self._new_disk()
+
+    def _new_disk(self) -> None:
+        self.filesystem = MemoryFilesystem(self.world.world.wall_ms)
+        self.filesystem.make_dirs("/d")
+        self.filesystem.sync_dir("/")
+
+    def format_with(self, voters: VoterSet) -> None:
+        """As `kafka-storage format --initial-controllers` does."""
+        folder = f"/d/{METADATA_FOLDER}"
+        self.filesystem.make_dirs(folder)
+        control = control_records(DYNAMIC_LEVEL, voters)
+        data = encode_snapshot([], LEVEL, 0, 0, 0, control)
+        self.filesystem.replace_atomically(f"{folder}/{SnapshotId(0, 0).file_name}", data)
+        self.filesystem.sync_dir("/d")
+
     def settings(self) -> ControllerSettings:
+        world = self.world
+        static = {} if world.dynamic else {voter: ("host", voter) for voter in world.voters}
         return ControllerSettings(
             node_id=self.id,
             cluster_id=CLUSTER_ID,
-            directory_id=self.id.to_bytes(16, "big"),
+            directory_id=self.key.directory_id,
             metadata_log_dir="/d",
-            voters=self.world.voters,
-            voter_endpoints={voter: ("host", voter) for voter in self.world.voters},
+            static_voters=VoterSet.static(static, "CONTROLLER"),
+            bootstrap_servers=tuple(("host", node_id) for node_id in world.nodes)
+            if world.dynamic
+            else (),
+            own_voter=self.as_voter if self.is_voter or world.dynamic else None,
+            auto_join=world.auto_join,
             metadata_log_max_record_bytes_between_snapshots=self.world.snapshot_bytes,
             quorum_fetch_snapshot_max_bytes=300,
             quorum_fetch_max_bytes=2_000,
@@ -99,7 +153,8 @@ class QuorumNode:
             self.loader.load_snapshot(image_of(content, latest))
         self.log.read_voters(content.control)
         links = NodeNetwork(world.links, self.id)
-        network = QuorumNetwork(settings, links, self.scheduler, self.log.voters)
+        addresses = QuorumAddresses(self.log.voters, "CONTROLLER", settings.bootstrap_servers)
+        network = QuorumNetwork(settings, links, self.scheduler, self.log.voters, addresses)
         self.raft = RaftClient(
             settings,
             self.log,
@@ -109,7 +164,7 @@ class QuorumNode:
             network,
         )
         network.connect(self.raft)
-        self.apis = RaftApis(settings, self.raft, self.log, self.scheduler)
+        self.apis = RaftApis(settings, self.raft, self.log, self.scheduler, addresses)
         self.snapshots = SnapshotGenerator(
             settings, self.log, self.loader, self.scheduler, self.raft.snapshot_taken
         )
@@ -130,6 +185,10 @@ class QuorumNode:
         self.world.check.node_stopped(self)
 
     def handle(self, version: int, request: Any, respond: Callable[[Any], None]) -> None:
+        if isinstance(request, ApiVersionsRequest):
+            levels = SupportedFeatureKey("kraft.version", *KNOWN_KRAFT_VERSIONS)
+            respond(ApiVersionsResponse(supported_features=[levels]))
+            return
         self.apis.handle(Context(version), request, respond)
         self.world.check.node_ran(self)
 
@@ -167,6 +226,9 @@ class QuorumWorld:
     observer_count: int = 1
     snapshot_bytes: int = 3_000
     slowest_disk_ms: float = 40.0
+    dynamic: bool = False
+    """Whether the voters are in the log; the observers may then become voters."""
+    auto_join: bool = False
     nodes: dict[int, QuorumNode] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -178,8 +240,14 @@ class QuorumWorld:
         for node_id in range(1, self.voter_count + self.observer_count + 1):
             self.nodes[node_id] = QuorumNode(self, node_id)
             self.links.servers[node_id] = self.nodes[node_id]
+        if self.dynamic:
+            first = VoterSet(tuple(self.nodes[voter].as_voter for voter in self.voters))
+            for voter in self.voters:
+                self.nodes[voter].format_with(first)
         self.links.watch = self.check.answered
         self._proposed = 0
+        self.changes = 0
+        """How often voters were added and removed."""
 
     def start(self) -> QuorumWorld:
         for node in self.nodes.values():

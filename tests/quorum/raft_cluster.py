@@ -4,6 +4,8 @@ Each command changes the cluster and prints what its nodes did. Virtual time pas
 `tick` and `wait`. A fetch that finds nothing new waits at the leader until there is something.
 
     voters 1 2 3 [observers 4]     make the nodes; nothing starts yet
+    static 1 2 3                   the same; the voters tell their directory ids (KIP-853)
+    dynamic 1 2 3 [observers 4]    the same, with the voters in the log
     start [1 2]                    start nodes, all by default
     tick 1                         let time pass to the node's deadline, then step it
     wait 500                       let milliseconds pass, stepping whoever's deadline comes
@@ -14,6 +16,10 @@ Each command changes the cluster and prints what its nodes did. Virtual time pas
     drop [1 2] …                   lose all that is under way, or only 1 → 2
     cut 1 / heal 1                 nothing reaches or leaves the node / everything does again
     resign 1                       give up leadership
+    add 1 4 [appended]             ask node 1 to add voter 4; the answer follows the commit, or the
+                                   append
+    remove 1 2                     ask node 1 to remove voter 2
+    upgrade 1                      raise kraft.version on node 1
     restart 1                      the node forgets all but its vote and its log
     show                           one line a node
 """
@@ -25,8 +31,18 @@ from typing import Any
 
 from controller.raft import raft_messages as m
 from controller.raft.epoch_index import EpochIndex
+from controller.raft.leading import voter_records
+from controller.raft.log_view import LogView
 from controller.raft.quorum_state import ElectionState
-from controller.raft.raft import Raft, RaftConfig
+from controller.raft.quorum_voters import (
+    DYNAMIC_LEVEL,
+    KNOWN_KRAFT_VERSIONS,
+    QuorumVoters,
+    control_records,
+)
+from controller.raft.raft import Raft
+from controller.raft.raft_config import RaftConfig
+from controller.voter_set import ReplicaKey, Voter, VoterSet
 
 
 @dataclass
@@ -34,8 +50,9 @@ class Node:
     """One core and what it keeps on disk."""
 
     id: int
-    config: RaftConfig
-    raft: Raft
+    voters: tuple[int, ...]
+    dynamic: bool
+    raft: Raft = field(init=False)
     election: ElectionState = field(default_factory=ElectionState)
     batches: list[m.AppendedBatch] = field(default_factory=list)
     deadline_ms: float | None = None
@@ -43,14 +60,42 @@ class Node:
     flushed_to: int = 0
     parked: list[m.Received] = field(default_factory=list)
 
-    def log(self) -> EpochIndex:
+    def log(self) -> LogView:
         """The log as it is found on disk."""
         epochs: list[tuple[int, int]] = []
         for batch in self.batches:
             if not epochs or epochs[-1][0] < batch.epoch:
                 epochs.append((batch.epoch, batch.base_offset))
         end = self.batches[-1].next_offset if self.batches else 0
-        return EpochIndex(0, end, epochs)
+        voters = QuorumVoters(VoterSet() if self.dynamic else VoterSet.of_ids(*self.voters))
+        if self.dynamic and self.id in self.voters:
+            first = VoterSet(tuple(voter_of(voter) for voter in self.voters))
+            voters.snapshot_loaded(0, control_records(DYNAMIC_LEVEL, first))
+        for batch in self.batches:
+            for record in batch.voter_records:
+                voters.appended(record)
+        return LogView(EpochIndex(0, end, epochs), voters)
+
+
+ADMIN = 100
+"""Who asks for changes of the voters."""
+
+
+def key_of(node_id: int) -> ReplicaKey:
+    return ReplicaKey(node_id, node_id.to_bytes(16, "big"))
+
+
+def voter_of(node_id: int) -> Voter:
+    return Voter(key_of(node_id), (), KNOWN_KRAFT_VERSIONS)
+
+
+def appended_batch(append: m.Append) -> m.AppendedBatch:
+    """A leader's batch, with the records that change the voters."""
+    change, offset = append.payload, append.base_offset
+    if isinstance(change, m.LeaderChange):
+        change, offset = change.change, offset + 1
+    records = voter_records(offset, change) if isinstance(change, m.VotersChange) else ()
+    return m.AppendedBatch(append.epoch, append.base_offset, append.next_offset, records)
 
 
 class RaftCluster:
@@ -75,16 +120,26 @@ class RaftCluster:
     # --- commands ------------------------------------------------------------------------------
 
     def do_voters(self, *words: str) -> None:
-        ids = words[: words.index("observers")] if "observers" in words else words
-        voters = tuple(map(int, ids))
-        for word in words:
-            if word != "observers":
-                self._make(int(word), voters)
+        self._make_all(words, dynamic=False)
 
-    def _make(self, node_id: int, voters: tuple[int, ...]) -> None:
-        config = RaftConfig(node_id, voters)
-        raft = Raft(config, ElectionState(), EpochIndex(), self._draw(node_id))
-        self.nodes[node_id] = Node(node_id, config, raft)
+    def do_static(self, *words: str) -> None:
+        self._make_all(words, dynamic=False, described=True)
+
+    def do_dynamic(self, *words: str) -> None:
+        self._make_all(words, dynamic=True, described=True)
+
+    def _make_all(self, words: tuple[str, ...], *, dynamic: bool, described: bool = False) -> None:
+        ids = words[: words.index("observers")] if "observers" in words else words
+        nodes = [int(word) for word in words if word != "observers"]
+        for node_id in nodes:
+            config = RaftConfig(
+                key_of(node_id),
+                voter_of(node_id) if described else None,
+                bootstrap=tuple(-1 - place for place, _ in enumerate(nodes, 1)) if dynamic else (),
+            )
+            node = Node(node_id, tuple(map(int, ids)), dynamic)
+            node.raft = Raft(config, node.election, node.log(), self._draw(node_id))
+            self.nodes[node_id] = node
 
     def _draw(self, node_id: int) -> Any:
         """No randomness: the higher the id, the later its time-outs; choices go round."""
@@ -137,7 +192,10 @@ class RaftCluster:
                 self._arrive(*message)
 
     def do_settle(self) -> None:
-        for _ in range(100):
+        for turn in range(100):
+            # A node without a leader asks on and on; the network lets it wait in between.
+            if turn > 20 and all(isinstance(w[2], m.Fetch | m.EpochReply) for w in self.under_way):
+                return
             for node in self.nodes.values():
                 if node.started and node.flushed_to < node.raft.log.end_offset:
                     self.do_flush(str(node.id))
@@ -162,20 +220,41 @@ class RaftCluster:
 
     def do_restart(self, node_id: str) -> None:
         node = self.nodes[int(node_id)]
-        node.raft = Raft(node.config, node.election, node.log(), self._draw(node.id))
+        node.raft = Raft(node.raft.config, node.election, node.log(), self._draw(node.id))
         node.parked = []
         self.under_way = [message for message in self.under_way if node.id not in message[:2]]
         self._take(node, node.raft.start(self.now_ms))
         if node.flushed_to:
             self._step(node, m.Flushed(node.flushed_to))
 
+    def do_add(self, node_id: str, voter: str, when: str = "committed") -> None:
+        message = m.AddVoter(voter_of(int(voter)), when == "committed")
+        self._ask_for_change(int(node_id), message)
+
+    def do_remove(self, node_id: str, voter: str) -> None:
+        self._ask_for_change(int(node_id), m.RemoveVoter(key_of(int(voter))))
+
+    def do_upgrade(self, node_id: str) -> None:
+        node = self.nodes[int(node_id)]
+        fault = node.raft.upgrade_fault(DYNAMIC_LEVEL)
+        if fault is not None:
+            self._say(node, f"does not upgrade: {fault.message}")
+        self._step(node, m.UpgradeKraftVersion(node.raft.epoch, DYNAMIC_LEVEL))
+
+    def _ask_for_change(self, node_id: int, message: m.Message) -> None:
+        node = self.nodes[node_id]
+        self._step(node, m.Received(ADMIN, message, ADMIN))
+
     def do_show(self) -> None:
         for node in self.nodes.values():
             raft = node.raft
-            self.lines.append(
+            line = (
                 f"{node.id}: {raft.role.value} epoch={raft.epoch} leader={raft.leader_id} "
                 f"end={raft.log.end_offset} committed={raft.high_watermark}"
             )
+            if raft.voters.is_dynamic:
+                line += f" voters={','.join(map(str, raft.voters.latest.ids))}"
+            self.lines.append(line)
 
     # --- effects -------------------------------------------------------------------------------
 
@@ -209,7 +288,7 @@ class RaftCluster:
             self._say(node, f"truncates to {cut}")
         for append in ready.append:
             batches = append.payload if append.fetched else None
-            new = batches or [m.AppendedBatch(append.epoch, append.base_offset, append.next_offset)]
+            new = batches or [appended_batch(append)]
             assert isinstance(new, list | tuple)
             node.batches += new
             what = "fetched" if append.fetched else _shown(append.payload)
@@ -232,6 +311,11 @@ class RaftCluster:
 
     def _reply(self, node: Node, message: m.SendReply) -> None:
         answer = message.message
+        if message.to == ADMIN:
+            assert isinstance(answer, m.VoterReply)
+            text = f", {answer.error_message}" if answer.error_message else ""
+            self._say(node, f"answers {answer.error.name}{text}")
+            return
         if isinstance(answer, m.FetchReply) and answer.read_from is not None:
             start = answer.read_from
             batches = tuple(b for b in node.batches if b.base_offset >= start)
@@ -254,8 +338,13 @@ class RaftCluster:
             self._step(node, event)
 
     def _arrive(self, source: int, target: int, message: m.Message, _correlation: Any) -> None:
+        if target < 0:
+            target = -1 - target  # a bootstrap server
         node = self.nodes[target]
         if source in self.cut or target in self.cut or not node.started:
+            return
+        if isinstance(message, m.AskVersions):
+            self.under_way.append((target, source, m.Versions(KNOWN_KRAFT_VERSIONS), None))
             return
         event = m.Received(source, message)
         if isinstance(message, m.Fetch):
@@ -280,5 +369,15 @@ def _shown(message: object) -> str:
     if isinstance(message, m.EpochReply):
         return f"epoch {message.epoch} leader {message.leader_id}"
     if isinstance(message, m.LeaderChange):
-        return f"leader change, granted by {', '.join(map(str, message.granting))}"
+        change = "" if message.change is None else f", {_shown(message.change)}"
+        return f"leader change, granted by {', '.join(map(str, message.granting))}{change}"
+    if isinstance(message, m.VotersChange):
+        level = "" if message.level is None else f"kraft.version {message.level}, "
+        return f"{level}voters {', '.join(map(str, message.voters.ids))}"
+    if isinstance(message, m.AskVersions):
+        return "for its levels"
+    if isinstance(message, m.UpdateVoter):
+        return f"to update voter {message.voter.key.id}"
+    if isinstance(message, m.VoterReply):
+        return message.error.name
     return str(message)

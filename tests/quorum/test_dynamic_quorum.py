@@ -107,7 +107,8 @@ def test_a_voter_with_another_disk_does_not_count() -> None:
 def test_requests_name_the_directories_of_voters() -> None:
     node = dynamic_world("requests").nodes[1]
     requests = RaftRequests(node.settings(), node.log.voters)
-    vote = requests.request(2, Vote(1, 1, 0, 0, False), None).topics[0].partitions[0]
+    candidate = node.settings().replica_key
+    vote = requests.request(2, Vote(1, candidate, 0, 0, False), None).topics[0].partitions[0]
     assert vote.voter_directory_id == directory_of(2)
     assert vote.replica_directory_id == directory_of(1)
     begun = requests.request(3, BeginQuorumEpoch(1, 1), None).topics[0].partitions[0]

@@ -185,7 +185,7 @@ def test_a_voter_that_lost_its_log_gets_it_back(seed: int) -> None:
     forgetful = follower(world)
     forgetful.stop()
     forgetful.filesystem.remove_tree("/d/__cluster_metadata-0")
-    world.check.told_epochs.pop(forgetful.id, None)
+    world.check.told_epochs.pop(forgetful.key, None)
     leader = world.leader
     assert leader is not None
     leader.stop()  # now it takes the forgetful one to elect
@@ -205,7 +205,7 @@ def test_a_leader_that_lost_its_log_gets_it_back(seed: int) -> None:
     assert leader is not None
     leader.stop()
     leader.filesystem.remove_tree("/d/__cluster_metadata-0")
-    world.check.told_epochs.pop(leader.id, None)
+    world.check.told_epochs.pop(leader.key, None)
     leader.start()
     assert world.wait_for_leader() is not leader
     commit(world, 5)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.quorum.quorum_mutants import MUTANTS, mutant
+from tests.quorum.quorum_mutants import MUTANTS, OF_CHANGES, mutant
 from tests.quorum.quorum_world import storm
+from tests.quorum.voter_storm import voter_storm
 
 SEEDS = 100
 PARTS = 10
@@ -25,6 +26,12 @@ def test_the_invariants_hold(part: int) -> None:
         committed += max(world.check.batches)
     assert elections > SEEDS // PARTS, "the schedules elect too little to show anything"
     assert committed > 10 * SEEDS // PARTS, "the schedules commit too little to show anything"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_invariants_hold_while_voters_change(part: int) -> None:
+    changes = sum(voter_storm(seed, STORM_MS).changes for seed in range(part, 30, PARTS))
+    assert changes > 3, "the schedules change too little to show anything"
 
 
 def test_followers_load_snapshots() -> None:
@@ -55,7 +62,10 @@ def test_mutants_are_found(name: str) -> None:
     with mutant(name):
         for seed in range(40):
             try:
-                storm(seed, 3 if seed % 2 else 5, 8_000.0)
+                if name in OF_CHANGES:
+                    voter_storm(seed, 8_000.0)
+                else:
+                    storm(seed, 3 if seed % 2 else 5, 8_000.0)
             except Exception:  # noqa: BLE001 - an invariant, or the broken quorum itself
                 return
     raise AssertionError(f"40 seeds did not show {name}")

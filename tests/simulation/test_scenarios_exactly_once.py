@@ -121,7 +121,7 @@ def test_t10_readers_while_bounds_move_and_leaders_change(seed: int) -> None:
     story.run(tell)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2, 5])
 def test_t12_money(seed: int) -> None:
     """Each transfer takes from one account what it gives to others; every broker is bounced, and
     the accounts are copied. The total is what it was, and the copiers' offsets moved with it."""

@@ -52,10 +52,11 @@ class ComparableAnswer:
         refused = refused or any(
             value for name, value in fields.items() if name.endswith("error_code")
         )
+        left_out = (*LEFT_OUT, "host", "port") if "leader_epoch" in fields else LEFT_OUT
         kept = {
             name: self._value(name, value, refused)
             for name, value in fields.items()
-            if name not in LEFT_OUT
+            if name not in left_out
         }
         return {name: value for name, value in kept.items() if value is not ...}
 

@@ -132,6 +132,9 @@ def on_cluster(
     return Row(api, version, body, (cluster(operation),), listeners=listeners)
 
 
+NO_VOTER: Body = {"cluster_id": "bm90IHRoaXMgY2x1c3Rlcg", "voter_id": 97}
+"""Of another cluster, so that nothing changes."""
+
 ADMINISTRATION = (
     Row(
         *("CREATE_TOPICS", 7, create("~new", "~t")),
@@ -225,6 +228,8 @@ ADMINISTRATION = (
         ALTER,
     ),
     on_cluster("UNREGISTER_BROKER", 0, {"broker_id": 98}, ALTER),
+    on_cluster("ADD_RAFT_VOTER", 1, {**NO_VOTER, "timeout_ms": 1000}, ALTER),
+    on_cluster("REMOVE_RAFT_VOTER", 0, NO_VOTER, ALTER),
     on_cluster(
         "ALTER_USER_SCRAM_CREDENTIALS",
         0,

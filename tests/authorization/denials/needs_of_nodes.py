@@ -65,6 +65,11 @@ VALIDATED = {
 QUORUM = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
 
 ROWS_OF_NODES: tuple[Row, ...] = (
+    only_nodes(
+        "UPDATE_RAFT_VOTER",
+        0,
+        {"cluster_id": ANOTHER_CLUSTER, "current_leader_epoch": EPOCH, "voter_id": UNKNOWN},
+    ),
     only_nodes("VOTE", 2, of_quorum(replica_epoch=EPOCH, replica_id=UNKNOWN)),
     only_nodes("BEGIN_QUORUM_EPOCH", 1, of_quorum(leader_id=UNKNOWN, leader_epoch=EPOCH)),
     only_nodes("END_QUORUM_EPOCH", 1, of_quorum(leader_id=UNKNOWN, leader_epoch=EPOCH)),

@@ -176,7 +176,7 @@ def standbys_keep_old_acls() -> Iterator[None]:
         yield
 
 
-SEEDS_MAX = 20
+SEEDS_MAX = 40
 """How many secured seeds a mutant is looked for in."""
 ACL_MUTANTS: dict[str, Mutant] = {
     "what was prepared stays": what_was_prepared_stays,

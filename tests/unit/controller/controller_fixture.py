@@ -22,6 +22,7 @@ from controller.storage_format import (
     read_bootstrap,
     read_directories,
 )
+from controller.voter_set import VoterSet
 from ground.filesystem import LocalFilesystem
 from ground.memory_filesystem import MemoryFilesystem
 from ground.sim_scheduler import SimBlocking, SimScheduler
@@ -82,7 +83,7 @@ class OneNode:
             "cluster_id": directories.cluster_id,
             "directory_id": self.log_dirs[0],
             "metadata_log_dir": log_dir,
-            "voters": (1,),
+            "static_voters": VoterSet.of_ids(1),
             **settings,
         }
         environment = LogEnvironment(

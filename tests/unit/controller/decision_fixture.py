@@ -11,9 +11,14 @@ from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from controller.metadata.records import MetadataRecord
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 
 SETTINGS = ControllerSettings(
-    node_id=9, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(9,)
+    node_id=9,
+    cluster_id="c",
+    directory_id=b"",
+    metadata_log_dir="/d",
+    static_voters=VoterSet.of_ids(9),
 )
 CONFIGURATION = ConfigurationControl(SETTINGS)
 LEADERSHIP = LeadershipChanges(CONFIGURATION)

@@ -20,6 +20,7 @@ from controller.raft.leader_batches import ProposedRecords, proposal
 from controller.raft.raft_client import NotLeader
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 from ground.sim_scheduler import SimScheduler
 from ground.sliced_work import Steps
 from tests.unit.controller.controller_fixture import CLUSTER_ID, Context
@@ -64,7 +65,8 @@ class Member:
         self.node_id = node_id
         settings = ControllerSettings(
             node_id=node_id, cluster_id=CLUSTER_ID, directory_id=bytes(16), metadata_log_dir="/d",
-            voters=VOTERS, metadata_max_idle_interval_ms=0, **quorum.settings,
+            static_voters=VoterSet.of_ids(*VOTERS), metadata_max_idle_interval_ms=0,
+            **quorum.settings,
         )  # fmt: skip
         self.loader = MetadataLoader()
         raft: Any = ModelRaft(quorum, node_id)

@@ -6,6 +6,7 @@ from typing import Any
 
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 from ground.filesystem import Filesystem
 from ground.memory_filesystem import MemoryFilesystem
 from ground.sim_scheduler import SimBlocking, SimScheduler
@@ -22,7 +23,12 @@ def open_log(filesystem: Filesystem, **settings: Any) -> RaftLog:
     environment = LogEnvironment(
         filesystem, scheduler, SimBlocking(scheduler), LogDirFailureChannel()
     )
-    values = {"cluster_id": "c", "directory_id": b"", "voters": (1,), **settings}
+    values = {
+        "cluster_id": "c",
+        "directory_id": b"",
+        "static_voters": VoterSet.of_ids(1),
+        **settings,
+    }
     log = RaftLog(ControllerSettings(node_id=1, metadata_log_dir="/d", **values), environment)
     log.scheduler = scheduler  # type: ignore[attr-defined]
     return log

@@ -7,6 +7,7 @@ from typing import Any
 from controller.controller_timers import ControllerTimers
 from controller.metadata.delegation_token import TokenKey
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 from ground.sim_scheduler import SimScheduler
 
 
@@ -59,7 +60,12 @@ class Calls:
 
 def timers(scheduler: SimScheduler, calls: Calls, *voters: int, **more: Any) -> ControllerTimers:
     settings = ControllerSettings(
-        node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=voters, **more
+        node_id=1,
+        cluster_id="c",
+        directory_id=b"",
+        metadata_log_dir="/d",
+        static_voters=VoterSet.of_ids(*voters),
+        **more,
     )
     return ControllerTimers(settings, scheduler, calls)
 
@@ -184,7 +190,7 @@ def test_tokens_may_have_a_time_of_their_own() -> None:
         cluster_id="c",
         directory_id=b"",
         metadata_log_dir="/d",
-        voters=(1,),
+        static_voters=VoterSet.of_ids(1),
         token_key=TokenKey("a key"),
         delegation_token_expiry_check_interval_ms=60_000,
     )

@@ -18,6 +18,7 @@ from controller.metadata.records import MetadataRecord
 from controller.raft.leader_batches import RECORDS_A_SLICE
 from controller.raft.leader_state import OBSERVERS_REMEMBERED_MS
 from controller.raft.raft_messages import Fetch, Received
+from controller.voter_set import ReplicaKey
 from ground.sliced_work import Job, Steps
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -108,7 +109,7 @@ def test_a_no_op_is_written_where_somebody_follows_and_only_there() -> None:
     end = raft.end_offset
     node.scheduler.run_for(2_000)
     assert raft.end_offset == end
-    fetch = Fetch(raft.epoch, 7, end, raft.epoch)
+    fetch = Fetch(raft.epoch, ReplicaKey(7), end, raft.epoch)
     raft.receive(Received(7, fetch, lambda _reply: None))
     node.scheduler.run_for(2_000)
     assert raft.end_offset == end + 4

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 
 FACTS = Path(__file__).parents[3] / "broker" / "definitions" / "broker-configs.json"
 
@@ -13,7 +14,11 @@ FACTS = Path(__file__).parents[3] / "broker" / "definitions" / "broker-configs.j
 def test_defaults() -> None:
     defaults = {entry["name"]: entry["default"] for entry in json.loads(FACTS.read_text())}
     settings = ControllerSettings(
-        node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(1,)
+        node_id=1,
+        cluster_id="c",
+        directory_id=b"",
+        metadata_log_dir="/d",
+        static_voters=VoterSet.of_ids(1),
     )
     keys = {
         "default_replication_factor": "default.replication.factor",

@@ -12,6 +12,7 @@ from controller.decisions.configuration_control import ConfigurationControl
 from controller.decisions.decision import Decision, DecisionView
 from controller.metadata.image import MetadataImage
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.alter_partition import (
@@ -24,7 +25,11 @@ from tests.unit.controller.controller_fixture import broker_record, image_of, to
 
 FOO = b"f" * 16
 SETTINGS = ControllerSettings(
-    node_id=9, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(9,)
+    node_id=9,
+    cluster_id="c",
+    directory_id=b"",
+    metadata_log_dir="/d",
+    static_voters=VoterSet.of_ids(9),
 )
 RULES = TopicRulesMaker(ConfigurationControl(SETTINGS))
 

@@ -14,6 +14,7 @@ from controller.decisions.leadership_changes import LeadershipChanges
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -31,7 +32,11 @@ FOO = b"f" * 16
 
 def cluster() -> ClusterControl:
     settings = ControllerSettings(
-        node_id=9, cluster_id=CLUSTER_ID, directory_id=b"", metadata_log_dir="/d", voters=(9,)
+        node_id=9,
+        cluster_id=CLUSTER_ID,
+        directory_id=b"",
+        metadata_log_dir="/d",
+        static_voters=VoterSet.of_ids(9),
     )
     return ClusterControl(settings, LeadershipChanges(ConfigurationControl(settings)))
 

@@ -29,7 +29,7 @@ IMAGE = image_of(
 
 
 def control(**more: object) -> ConfigurationControl:
-    values = {"metadata_log_dir": "/d", "voters": (1,), "cluster_id": "c", "directory_id": b""}
+    values = {"metadata_log_dir": "/d", "cluster_id": "c", "directory_id": b""}
     settings = ControllerSettings(node_id=1, **{**values, **more})  # type: ignore[arg-type]
     return ConfigurationControl(settings)
 

@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
+from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates, QuorumLevels
 from controller.settings import ControllerSettings
 from ground.sliced_work import in_one_go
-from protocol.errors import ApiError
+from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import broker_record, image_of
 from tests.unit.controller.decision_fixture import CONFIGURATION, view
 
 ELR = "eligible.leader.replicas.version"
 MV = "metadata.version"
+KRAFT = "kraft.version"
 
 
 def controller_record(
@@ -25,13 +26,32 @@ def controller_record(
     return m.RegisterControllerRecord(controller_id, bytes(16), False, [], features)
 
 
-def update(level: int, *more: Any, name: str = MV, kind: int = 1, at: int = 26) -> Any:
+class Quorum:
+    """Two voters of a static quorum."""
+
+    kraft_version = 0
+    voter_ids = (9, 10)
+    fault: ApiError | None = None
+
+    def upgrade_fault(self, level: int) -> ApiError | None:
+        return self.fault
+
+
+def update(
+    level: int,
+    *more: Any,
+    name: str = MV,
+    kind: int = 1,
+    at: int = 26,
+    quorum: QuorumLevels | None = None,
+) -> Any:
     settings = ControllerSettings(
-        node_id=9, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(9, 10)
+        node_id=9, cluster_id="c", directory_id=b"", metadata_log_dir="/d"
     )
     image = image_of(m.FeatureLevelRecord(MV, at), *more)
     wanted = [FeatureUpdate(name, level, kind)]
-    return in_one_go(FeatureUpdates(settings, CONFIGURATION).update(view(image), wanted, False))
+    updates = FeatureUpdates(settings, CONFIGURATION, quorum or Quorum())
+    return in_one_go(updates.update(view(image), wanted, False))
 
 
 ALL = (broker_record(1), controller_record(9), controller_record(10))
@@ -61,6 +81,27 @@ def test_metadata_version(level: int, kind: int, at: int, more: Any, said: str |
     assert isinstance(decision.reply, ApiError)
     assert said in str(decision.reply.message)
     assert list(decision.records) == []
+
+
+def test_the_quorum_writes_its_own_level() -> None:
+    """KIP-853: the voters are in the log from then on, so it never goes down."""
+    broker, controllers = broker_record(1), [controller_record(9), controller_record(10)]
+    broker.features = [m.BrokerFeature(KRAFT, 0, 1)]
+    for controller in controllers:
+        controller.features.append(m.ControllerFeature(KRAFT, 0, 1))
+    everyone = (broker, *controllers)
+    decision = update(1, *everyone, name=KRAFT)
+    assert (decision.reply, decision.kraft_version) == (None, 1)
+    assert decision.records == [m.NoOpRecord()]
+    quorum = Quorum()
+    quorum.fault = ApiError(ErrorCode.INVALID_UPDATE_VERSION, "a voter does not support it")
+    assert update(1, *everyone, name=KRAFT, quorum=quorum).reply == quorum.fault
+    quorum.kraft_version = 1
+    down = update(0, *everyone, name=KRAFT, kind=2, quorum=quorum)
+    assert isinstance(down.reply, ApiError)
+    assert "Can't downgrade the version of this feature." in str(down.reply.message)
+    quorum.fault = None
+    assert update(1, *everyone, name=KRAFT, quorum=quorum).kraft_version is None
 
 
 def test_a_broker_that_does_not_know_it() -> None:

@@ -6,6 +6,7 @@ from controller.decisions.configuration_control import ConfigurationControl
 from controller.decisions.leadership_changes import LeadershipChanges
 from controller.metadata.image import MetadataImage
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 from protocol.messages import metadata_records as m
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
@@ -15,7 +16,11 @@ ELR = m.FeatureLevelRecord("eligible.leader.replicas.version", 1)
 
 def changes() -> LeadershipChanges:
     settings = ControllerSettings(
-        node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(1,)
+        node_id=1,
+        cluster_id="c",
+        directory_id=b"",
+        metadata_log_dir="/d",
+        static_voters=VoterSet.of_ids(1),
     )
     return LeadershipChanges(ConfigurationControl(settings))
 

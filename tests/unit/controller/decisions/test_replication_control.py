@@ -11,6 +11,7 @@ from controller.decisions.replication_control import ReplicationControl, usable_
 from controller.hosting_limit import HostingLimit
 from controller.metadata.image import UNASSIGNED_DIRECTORY, MetadataImage
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 from ground.sliced_work import in_one_go
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
@@ -27,7 +28,7 @@ THREE = image_of(broker_record(1), broker_record(2), broker_record(3, fenced=Tru
 
 
 def control(**more: object) -> ReplicationControl:
-    values = {"metadata_log_dir": "/d", "voters": (1,), "cluster_id": "c", "directory_id": b""}
+    values = {"metadata_log_dir": "/d", "cluster_id": "c", "directory_id": b""}
     settings = ControllerSettings(node_id=1, **{**values, **more})  # type: ignore[arg-type]
     return ReplicationControl(settings, ConfigurationControl(settings), random.Random(1).randbytes)
 
@@ -110,7 +111,11 @@ def test_two_colliding_names_in_one_request() -> None:
 def test_topic_ids_are_never_taken_twice() -> None:
     draws = [FOO, b"g" * 16]
     settings = ControllerSettings(
-        node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(1,)
+        node_id=1,
+        cluster_id="c",
+        directory_id=b"",
+        metadata_log_dir="/d",
+        static_voters=VoterSet.of_ids(1),
     )
     first = random.Random(1)
 

@@ -7,6 +7,7 @@ import pytest
 from controller.metadata.log_check import check_whole
 from controller.metadata.records import MetadataRecordError
 from controller.raft.raft_log import RaftLog
+from controller.voter_set import VoterSet
 from ground.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.raft_log_fixture import FOLDER, add, new_filesystem, open_log
 
@@ -79,7 +80,7 @@ def test_a_torn_tail_is_cut_after_a_crash_and_refused_after_a_clean_stop(lost: i
 
 def test_others_have_what_one_of_several_lost() -> None:
     filesystem = with_flip(written(), 200)
-    assert open_log(filesystem, voters=(1, 2, 3)).end_offset < 12
+    assert open_log(filesystem, static_voters=VoterSet.of_ids(1, 2, 3)).end_offset < 12
 
 
 def test_a_log_from_a_snapshot_on_is_looked_at_from_there() -> None:

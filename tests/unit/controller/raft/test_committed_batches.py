@@ -9,6 +9,7 @@ from controller.metadata.records import encode_record
 from controller.raft.committed_batches import CommittedBatches
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
+from controller.voter_set import VoterSet
 from ground.memory_filesystem import MemoryFilesystem
 from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.messages.metadata_records import ConfigRecord
@@ -27,7 +28,11 @@ class Feed:
             filesystem, scheduler, SimBlocking(scheduler), LogDirFailureChannel()
         )
         settings = ControllerSettings(
-            node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=(1,)
+            node_id=1,
+            cluster_id="c",
+            directory_id=b"",
+            metadata_log_dir="/d",
+            static_voters=VoterSet.of_ids(1),
         )
         self.log = RaftLog(settings, environment)
         self.got: list[CommittedBatch] = []

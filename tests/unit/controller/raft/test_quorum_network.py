@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from controller.raft import raft_messages as m
+from controller.raft.quorum_addresses import QuorumAddresses
 from controller.raft.quorum_network import BACKOFF_MAX_MS, QuorumNetwork
+from controller.raft.quorum_voters import QuorumVoters
 from controller.settings import ControllerSettings
+from controller.voter_set import ReplicaKey, VoterSet
 from ground.ports import Answered, ChannelFailure
 from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
@@ -17,8 +20,9 @@ from protocol.frames.message_codec import decode_response, encode_response
 from protocol.messages import fetch as fetching
 from protocol.messages import vote as voting
 
-VOTE = m.Vote(3, 1, 2, 40, True)
-FETCH = m.Fetch(3, 1, 40, 2)
+OWN = ReplicaKey(1, bytes(range(16)))
+VOTE = m.Vote(3, OWN, 2, 40, True)
+FETCH = m.Fetch(3, OWN, 40, 2)
 NOBODY = fetching.LeaderIdAndEpoch(-1, 3)
 
 
@@ -39,6 +43,9 @@ class Channel:
         self.closed = True
 
 
+VOTERS = VoterSet.static({1: ("one", 1001), 2: ("two", 1002), 3: ("three", 1003)}, "CONTROLLER")
+
+
 class Wire:
     """A network of channels that answer when told, and the Raft client behind it."""
 
@@ -56,12 +63,14 @@ class Wire:
             cluster_id="c",
             directory_id=bytes(range(16)),
             metadata_log_dir="/d",
-            voters=(1, 2, 3),
+            static_voters=VOTERS,
+            own_voter=VOTERS.get(1),
             refused_by=lambda *refusal: self.refusals.append(refusal),
             why_no_connection=lambda host, _port: "no such host" if host == "three" else "",
-            voter_endpoints={1: ("one", 1001), 2: ("two", 1002), 3: ("three", 1003)},
         )
-        self.network = QuorumNetwork(settings, self, self.scheduler)
+        voters = QuorumVoters(VOTERS)
+        addresses = QuorumAddresses(voters, "CONTROLLER")
+        self.network = QuorumNetwork(settings, self, self.scheduler, voters, addresses)
         self.network.connect(self)
 
     def channel(self, host: str, port: int, client_id: str) -> Channel:
@@ -74,6 +83,9 @@ class Wire:
 
     def can_lead(self, leader_id: int, epoch: int) -> bool:
         return leader_id in (1, 2, 3)
+
+    def fail(self, error: Exception) -> None:
+        raise error
 
     def send(self, message: m.Message, to: int = 2) -> None:
         self.network.send(m.Send(to, message))

@@ -8,7 +8,7 @@ import pytest
 
 from controller.raft.quorum_state import (
     LEGAL,
-    OBSERVER_ROLES,
+    VOTER_ROLES,
     ElectionState,
     QuorumStateError,
     Role,
@@ -64,7 +64,7 @@ def test_every_role_has_its_row() -> None:
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(Role, Role)))
 def test_transitions(before: Role, after: Role) -> None:
     for is_voter in (True, False):
-        legal = after in LEGAL[before] and (is_voter or after in OBSERVER_ROLES)
+        legal = after in LEGAL[before] and (is_voter or after not in VOTER_ROLES)
         if legal:
             check_transition(before, after, is_voter)
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -11,17 +10,10 @@ from controller.metadata.control_records import control_batch
 from controller.metadata.records import MetadataRecordError
 from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_snapshot
 from controller.raft.quorum_state import ElectionState
-from controller.raft.quorum_voters import QuorumVoters
-from controller.settings import ControllerSettings
+from controller.raft.quorum_voters import ControlRecords, QuorumVoters, control_records
+from controller.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from ground.memory_filesystem import MemoryFilesystem
 from protocol.control_records import ControlRecordType
-from protocol.messages.consumer_protocol import (
-    Endpoint,
-    KRaftVersionFeature,
-    KRaftVersionRecord,
-    VotersRecord,
-    VotersRecordVoter,
-)
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.primitives import ZERO_UUID
 from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
@@ -29,88 +21,98 @@ from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
 OWN, OTHER = b"o" * 16, b"p" * 16
 
 
-def settings(**values: Any) -> ControllerSettings:
-    return ControllerSettings(
-        **{
-            "node_id": 1,
-            "cluster_id": "c",
-            "directory_id": OWN,
-            "metadata_log_dir": "/d",
-            "voters": (1,),
-            **values,
-        }
+def voter(node_id: int = 1, directory_id: bytes = OWN) -> Voter:
+    endpoints = (
+        VoterEndpoint("OTHER", "nowhere", 1),
+        VoterEndpoint("CONTROLLER", "host", 9090 + node_id),
     )
+    return Voter(ReplicaKey(node_id, directory_id), endpoints, (0, 1))
 
 
-def voter(node_id: int = 1, directory_id: bytes = OWN) -> VotersRecordVoter:
-    endpoints = [Endpoint("OTHER", "nowhere", 1), Endpoint("CONTROLLER", "host", 9090 + node_id)]
-    return VotersRecordVoter(node_id, directory_id, endpoints, KRaftVersionFeature(0, 1))
+def control(*voters: Voter, level: int = 1) -> ControlRecords:
+    return control_records(level, VoterSet(voters))
 
 
-def control(*voters: VotersRecordVoter, level: int = 1) -> list[tuple[ControlRecordType, Any]]:
-    return [
-        (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(0, level)),
-        (ControlRecordType.KRAFT_VOTERS, VotersRecord(0, list(voters))),
-    ]
+def batch(base_offset: int, *voters: Voter) -> memoryview:
+    return memoryview(control_batch(list(control(*voters)), base_offset, 2, 0))
 
 
-def batch(*voters: VotersRecordVoter) -> memoryview:
-    return memoryview(control_batch(control(*voters), 7, 2, 0))
+def static() -> QuorumVoters:
+    return QuorumVoters(VoterSet.static({1: ("one", 9091), 2: ("two", 9092)}, "CONTROLLER"))
 
 
 def test_a_static_quorum_has_the_voters_of_the_configuration() -> None:
-    voters = QuorumVoters(settings(voters=(1, 2)))
-    voters.read([], [])
-    assert (voters.ids, voters.kraft_version) == ((1, 2), 0)
+    voters = static()
+    assert (voters.latest.ids, voters.kraft_version, voters.is_dynamic) == ((1, 2), 0, False)
+    assert voters.latest.address(2, "CONTROLLER") == ("two", 9092)
+    assert voters.latest.address(2, "OTHER") is voters.latest.address(3, "CONTROLLER") is None
     assert voters.directory_of(1) == ZERO_UUID
-    assert not voters.is_stranger(1, OTHER)
-    assert voters.control_records() == []
+    assert ReplicaKey(1, OTHER) in voters.latest
+    assert voters.at(100) == []
     assert json.loads(voters.encode_election(ElectionState(3, 1)))["data_version"] == 0
 
 
 def test_a_dynamic_quorum_has_those_of_the_log() -> None:
-    voters = QuorumVoters(settings(voters=(1, 2)))
-    voters.read(control(voter(), voter(2, OTHER)), [])
-    assert (sorted(voters.ids), voters.kraft_version) == ([1, 2], 1)
-    assert (voters.directory_of(2), voters.directory_of(3)) == (OTHER, ZERO_UUID)
-    assert voters.is_stranger(2, OWN)
-    assert not voters.is_stranger(2, OTHER)
-    state = json.loads(voters.encode_election(ElectionState(3, None, 2)))
-    assert (state["data_version"], state["votedId"]) == (1, 2)
+    voters = static()
+    voters.snapshot_loaded(0, control(voter(), voter(3, OTHER)))
+    assert (voters.latest.ids, voters.kraft_version, voters.latest_offset) == ((1, 3), 1, -1)
+    assert voters.has_ignored_static
+    assert (voters.directory_of(3), voters.directory_of(2)) == (OTHER, ZERO_UUID)
+    assert ReplicaKey(3, OTHER) in voters.latest
+    assert ReplicaKey(3, OWN) not in voters.latest
+    state = json.loads(voters.encode_election(ElectionState(3, None, 3, OTHER)))
+    assert (state["data_version"], state["votedId"]) == (1, 3)
     assert state["votedDirectoryId"] == "cHBwcHBwcHBwcHBwcHBwcA"
 
 
-def test_the_last_record_counts() -> None:
-    voters = QuorumVoters(settings())
-    voters.read(control(voter(1, OTHER)), [batch(voter(), voter(2)), batch(voter())])
-    assert voters.ids == (1,)
-    assert voters.control_records()[1][1].voters[0].voter_directory_id == OWN
-
-
-@pytest.mark.parametrize(
-    ("found", "text"),
-    [
-        (control(voter(), voter(2, OTHER)), "set controller.quorum.voters=1@host:9091,2@host:9092"),
-        (control(voter(3, OTHER)), "set controller.quorum.voters=3@host:9093"),
-        (control(voter(1, OTHER)), "names voter 1 with the directory id cHBwcHBwcHBwcHBwcHBwcA"),
-        (control(voter(), level=2), "kraft.version 2"),
-    ],
-)
-def test_what_this_node_cannot_run_with(
-    found: list[tuple[ControlRecordType, Any]], text: str
-) -> None:
-    with pytest.raises(MetadataRecordError) as refused:
-        QuorumVoters(settings()).read(found, [])
-    assert text in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_a_change_of_voters_while_it_runs_stops_the_node() -> None:
-    voters = QuorumVoters(settings())
-    voters.read_appended(batch(voter()))
+def test_a_record_counts_until_the_log_is_truncated_before_it() -> None:
+    voters = QuorumVoters(VoterSet())
+    voters.snapshot_loaded(0, control(voter()))
+    voters.log_read([batch(7, voter(), voter(2)), batch(20, voter(2))])
+    assert voters.latest.ids == (2,)
+    assert [len(voters.at(end)) for end in (0, 7, 8, 9, 21, 22)] == [2, 2, 2, 2, 2, 2]
+    sets = [VoterSet.of_record(voters.at(end)[1][1]).ids for end in (0, 8, 9, 21, 22)]
+    assert sets == [(1,), (1,), (1, 2), (1, 2), (2,)]
+    voters.truncated(21)
+    assert (voters.latest.ids, voters.latest_offset) == ((1, 2), 8)
+    voters.truncated(8)
+    assert (voters.latest.ids, voters.latest_offset) == ((1,), -1)
     assert voters.kraft_version == 1
-    with pytest.raises(MetadataRecordError):
-        voters.read_appended(batch(voter(), voter(2, OTHER)))
+
+
+def test_what_a_snapshot_replaced_is_forgotten() -> None:
+    voters = QuorumVoters(VoterSet())
+    voters.snapshot_loaded(0, control(voter()))
+    voters.log_read([batch(7, voter(), voter(2)), batch(20, voter(2))])
+    voters.snapshot_taken(15)
+    assert VoterSet.of_record(voters.at(15)[1][1]).ids == (1, 2)
+    voters.truncated(15)
+    assert voters.latest.ids == (1, 2)
+
+
+def test_a_snapshot_of_the_leader_replaces_all() -> None:
+    voters = static()
+    voters.log_read([batch(7, voter(), voter(2))])
+    voters.snapshot_loaded(100, control(voter(3)))
+    assert (voters.latest.ids, voters.latest_offset) == ((3,), 99)
+
+
+def test_an_unknown_level_is_refused() -> None:
+    with pytest.raises(MetadataRecordError, match="kraft.version 2; this release knows"):
+        QuorumVoters(VoterSet()).snapshot_loaded(0, control(voter(), level=2))
+
+
+def test_sets() -> None:
+    one, two = voter(), voter(2)
+    both = VoterSet((two, one))
+    assert both == VoterSet.of_record(both.record()) == VoterSet((one,)).with_voter(two)
+    assert both.without(two.key) == VoterSet((one,)) != both
+    assert both.without(ReplicaKey(2, OTHER)) == both
+    assert both.with_voter(voter(2, OTHER)).get(2) == voter(2, OTHER)
+    assert VoterSet((one,)).is_only(one.key) and not both.is_only(one.key)
+    assert str(both) == "1-b29vb29vb29vb29vb29vbw, 2-b29vb29vb29vb29vb29vbw"
+    assert str(VoterSet.of_ids(4)) == "4"
+    assert (one.supports(1), one.supports(2)) == (True, False)
 
 
 # --- a whole node --------------------------------------------------------------------------------
@@ -145,7 +147,7 @@ def test_a_folder_with_a_dynamic_quorum_of_one() -> None:
     state = json.loads(filesystem.read(f"{folder}/quorum-state"))
     assert (state["data_version"], state["leaderId"]) == (1, 1)
     snapshots = sorted(name for name in filesystem.list_dir(folder) if ".checkpoint" in name)
-    assert len(snapshots) == 2
+    assert len(snapshots) >= 2
     for name in snapshots:
         content = decode_snapshot(filesystem.read(f"{folder}/{name}"))
         assert [kind for kind, _ in content.control] == [
@@ -159,9 +161,15 @@ def test_a_folder_with_a_dynamic_quorum_of_one() -> None:
     again.stop()
 
 
-def test_another_nodes_folder_is_refused() -> None:
+def test_a_node_with_another_disk_says_that_it_is_no_voter(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     filesystem = MemoryFilesystem()
     OneNode(filesystem).stop()
     formatted_as_kafka_does(filesystem, OTHER)
-    with pytest.raises(MetadataRecordError, match="use the folder that this voter was formatted"):
-        OneNode(filesystem, seed=2)
+    node = OneNode(filesystem, seed=2)
+    node.node.start()
+    node.scheduler.run_for(60_000)
+    assert not node.node.raft.is_leader
+    node.stop()
+    assert "voter 1 has the directory id cHBwcHBwcHBwcHBwcHBwcA" in caplog.text

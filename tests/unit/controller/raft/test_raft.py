@@ -6,15 +6,20 @@ import pytest
 
 from controller.raft import raft_messages as m
 from controller.raft.epoch_index import EpochIndex
+from controller.raft.log_view import LogView
 from controller.raft.quorum_state import ElectionState, Role
-from controller.raft.raft import Raft, RaftConfig
+from controller.raft.quorum_voters import QuorumVoters
+from controller.raft.raft import Raft
+from controller.raft.raft_config import RaftConfig
+from controller.voter_set import ReplicaKey, VoterSet
 
 
 def raft(
     *voters: int, election: ElectionState | None = None, log: EpochIndex | None = None
 ) -> Raft:
-    config = RaftConfig(1, voters)
-    return Raft(config, election or ElectionState(), log or EpochIndex(), lambda _bound: 0)
+    config = RaftConfig(ReplicaKey(1))
+    view = LogView(log or EpochIndex(), QuorumVoters(VoterSet.of_ids(*voters)))
+    return Raft(config, election or ElectionState(), view, lambda _bound: 0)
 
 
 def test_the_only_voter_leads_at_once_and_commits_with_its_fsync() -> None:
@@ -76,11 +81,11 @@ def test_the_last_life_s_leader_must_be_elected_anew() -> None:
 def test_a_vote_is_persisted_before_it_is_answered() -> None:
     node = raft(1, 2, 3)
     node.start(0)
-    vote = m.Vote(1, 2, 0, 0, False)
+    vote = m.Vote(1, ReplicaKey(2), 0, 0, False)
     ready = node.step(m.Received(2, vote, "c"), 1)
     assert ready.persist == ElectionState(1, None, 2)
     assert ready.send == [m.SendReply(2, m.VoteReply(1, None, True, False), "c")]
-    again = node.step(m.Received(3, vote._replace(candidate_id=3), "d"), 2)
+    again = node.step(m.Received(3, vote._replace(candidate=ReplicaKey(3)), "d"), 2)
     assert again.persist is None
     assert again.send == [m.SendReply(3, m.VoteReply(1, None, False, False), "d")]
 
@@ -88,7 +93,7 @@ def test_a_vote_is_persisted_before_it_is_answered() -> None:
 def test_a_pre_vote_changes_nothing() -> None:
     node = raft(1, 2, 3)
     node.start(0)
-    ready = node.step(m.Received(2, m.Vote(0, 2, 0, 0, True), "c"), 1)
+    ready = node.step(m.Received(2, m.Vote(0, ReplicaKey(2), 0, 0, True), "c"), 1)
     assert ready.persist is None
     assert node.election == ElectionState()
 
@@ -138,4 +143,4 @@ def test_a_fetch_waits_for_the_fsync() -> None:
     batch = m.AppendedBatch(1, 0, 1)
     reply = m.FetchReply(1, 2, 1, (0, 0), 0, batches=(batch,), records=b"x")
     assert node.step(m.Received(2, reply), 2).send == []
-    assert node.step(m.Flushed(1), 3).send == [m.Send(2, m.Fetch(1, 1, 1, 1))]
+    assert node.step(m.Flushed(1), 3).send == [m.Send(2, m.Fetch(1, ReplicaKey(1), 1, 1))]

@@ -403,8 +403,11 @@ def test_nobody_is_told_of_an_epoch_that_is_not_durable_yet() -> None:
 @pytest.mark.parametrize("key", API_KEYS)
 def test_who_lacks_the_right_is_told_so_and_nothing_else(key: int) -> None:
     node = leader()
+    changes = key in (ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER)
     describes = key == ApiKey.DESCRIBE_QUORUM
     needed = Operation.DESCRIBE if describes else Operation.CLUSTER_ACTION
+    if changes:
+        needed = Operation.ALTER
     others = [(one, Resource.CLUSTER, CLUSTER_NAME) for one in Operation if one is not needed]
     messages = messages_of(ApiKey(key))
     version = messages.request.MAX_VERSION
@@ -419,7 +422,7 @@ def test_who_lacks_the_right_is_told_so_and_nothing_else(key: int) -> None:
         assert (answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED) is is_denied
         if is_denied:
             expected = messages.response(error_code=answer.error_code)
-            if describes:
+            if describes or changes:
                 expected.error_message = "Cluster authorization failed."
             assert encode_response(answer, version, 1).joined() == (
                 encode_response(expected, version, 1).joined()

@@ -15,6 +15,7 @@ from controller.raft import raft_messages as m
 from controller.raft.raft_client import NotLeader, RaftClient
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
+from controller.voter_set import ReplicaKey, VoterSet
 from ground.memory_filesystem import MemoryFilesystem
 from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
@@ -58,7 +59,11 @@ class Member:
             self.filesystem, self.scheduler, self.blocking, LogDirFailureChannel()
         )
         settings = ControllerSettings(
-            node_id=1, cluster_id="c", directory_id=b"", metadata_log_dir="/d", voters=voters
+            node_id=1,
+            cluster_id="c",
+            directory_id=b"",
+            metadata_log_dir="/d",
+            static_voters=VoterSet.of_ids(*voters),
         )
         self.network = Network(self.filesystem)
         self.failures: list[Exception] = []
@@ -169,7 +174,9 @@ def test_who_does_not_lead_appends_nothing() -> None:
 
 def test_a_vote_is_on_disk_before_it_is_sent() -> None:
     member = Member(1, 2, 3, delay_ms=5).start()
-    member.client.receive(m.Received(2, m.Vote(4, 2, 0, 0, False), member.network.note))
+    member.client.receive(
+        m.Received(2, m.Vote(4, ReplicaKey(2, b""), 0, 0, False), member.network.note)
+    )
     assert member.network.sent == []
     member.scheduler.run_for(10)
     (message, state), *_ = member.network.sent
@@ -192,7 +199,7 @@ def test_a_follower_copies_and_delivers() -> None:
     member.scheduler.run_for(0)
     assert [b.base_offset for b in member.batches] == [0]
     fetches = [s for s, _ in member.network.sent if isinstance(s, m.Fetch)]
-    assert fetches[-1] == m.Fetch(1, 1, 2, 1)
+    assert fetches[-1] == m.Fetch(1, ReplicaKey(1, b""), 2, 1)
     member.client.receive(m.Received(2, m.FetchReply(1, 2, 2, (2, 1), 2)))
     assert member.batches[1].records == [config("a")]
     assert member.leaders == [(2, 1)]

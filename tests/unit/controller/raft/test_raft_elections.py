@@ -6,16 +6,21 @@ import pytest
 
 from controller.raft import raft_messages as m
 from controller.raft.epoch_index import EpochIndex
+from controller.raft.log_view import LogView
 from controller.raft.quorum_state import ElectionState, Role
-from controller.raft.raft import FIRST_TRY_MS, Raft, RaftConfig
+from controller.raft.quorum_voters import QuorumVoters
+from controller.raft.raft import FIRST_TRY_MS, Raft
+from controller.raft.raft_config import RaftConfig
+from controller.voter_set import ReplicaKey, VoterSet
 
 
 def raft(
     election: ElectionState | None = None, node_id: int = 1, log: EpochIndex | None = None
 ) -> Raft:
     """A voter of three whose draws are the longest."""
-    config = RaftConfig(node_id, (1, 2, 3))
-    return Raft(config, election or ElectionState(), log or EpochIndex(), lambda bound: bound - 1)
+    config = RaftConfig(ReplicaKey(node_id))
+    view = LogView(log or EpochIndex(), QuorumVoters(VoterSet.of_ids(1, 2, 3)))
+    return Raft(config, election or ElectionState(), view, lambda bound: bound - 1)
 
 
 def following(leader_id: int = 2) -> Raft:
@@ -53,7 +58,7 @@ def test_a_known_leader_is_asked_first() -> None:
 def test_a_leader_that_was_heard_of_is_missed_only_when_it_refuses() -> None:
     node = following()
     assert node.step(m.Unreachable(2), 200).deadline_ms == 2_100
-    vote = m.Received(3, m.Vote(5, 3, 0, 0, True), "c")
+    vote = m.Received(3, m.Vote(5, ReplicaKey(3), 0, 0, True), "c")
     (refusal,) = node.step(vote, 210).send
     assert isinstance(refusal.message, m.VoteReply) and not refusal.message.granted
     ready = node.step(m.Unreachable(2, refused=True), 220)
@@ -74,7 +79,7 @@ def test_an_answer_ends_the_wait() -> None:
     node.step(m.Unreachable(2, refused=True), 200)
     ready = node.step(m.Received(2, m.FetchReply(5, 2, 0, (0, 0), 0)), 210)
     assert ready.deadline_ms == 2_210
-    (refusal,) = node.step(m.Received(3, m.Vote(5, 3, 0, 0, True), "c"), 220).send
+    (refusal,) = node.step(m.Received(3, m.Vote(5, ReplicaKey(3), 0, 0, True), "c"), 220).send
     assert isinstance(refusal.message, m.VoteReply) and not refusal.message.granted
 
 
@@ -103,7 +108,7 @@ def test_who_was_unreachable_is_asked_for_its_vote_again() -> None:
     assert node.role is Role.CANDIDATE
     ready = node.step(m.Unreachable(3, refused=True), 170)
     (again,) = ready.send
-    assert again.message == m.Vote(1, 1, 0, 0, False)
+    assert again.message == m.Vote(1, ReplicaKey(1), 0, 0, False)
     node.step(m.Received(2, m.VoteReply(1, None, True, False)), 180)
     assert asked(node.step(m.Unreachable(3), 190)) == [(3, "BeginQuorumEpoch")]
 
@@ -126,17 +131,17 @@ def test_a_leader_with_a_snapshot_of_what_is_missing_is_followed_there() -> None
     node = following()
     ready = node.step(m.Received(2, m.FetchReply(5, 2, 50, (0, 0), snapshot=(40, 4))), 200)
     (fetch,) = ready.send
-    assert fetch == m.Send(2, m.FetchSnapshot(5, 1, (40, 4), 0))
+    assert fetch == m.Send(2, m.FetchSnapshot(5, ReplicaKey(1), (40, 4), 0))
     part = m.SnapshotReply(5, 2, (40, 4), 0, 300, b"x" * 200)
     ready = node.step(m.Received(2, part), 210)
     assert ready.snapshot_part == m.SnapshotPart((40, 4), 0, 300, b"x" * 200)
     assert ready.deadline_ms == 2_210, "a leader that sends parts is alive"
     (fetch,) = node.step(m.SnapshotWritten((40, 4), 200), 220).send
-    assert fetch == m.Send(2, m.FetchSnapshot(5, 1, (40, 4), 200))
+    assert fetch == m.Send(2, m.FetchSnapshot(5, ReplicaKey(1), (40, 4), 200))
     ready = node.step(m.SnapshotStored((40, 4)), 230)
     assert (ready.load_snapshot, ready.high_watermark) == ((40, 4), 40)
-    assert ready.send == [m.Send(2, m.Fetch(5, 1, 40, 4))]
-    assert (node.log.start_offset, node.log.end_offset, node.log.last_epoch) == (40, 40, 4)
+    assert ready.send == [m.Send(2, m.Fetch(5, ReplicaKey(1), 40, 4))]
+    assert (node.log.epochs.start_offset, node.log.end_offset, node.log.last_epoch) == (40, 40, 4)
 
 
 def test_a_snapshot_that_is_gone_or_damaged_is_asked_for_anew() -> None:
@@ -147,7 +152,7 @@ def test_a_snapshot_that_is_gone_or_damaged_is_asked_for_anew() -> None:
         node = following()
         node.step(m.Received(2, m.FetchReply(5, 2, 50, (0, 0), snapshot=(40, 4))), 200)
         ready = node.step(event, 210)
-        assert ready.send == [m.Send(2, m.Fetch(5, 1, 0, 0))]
+        assert ready.send == [m.Send(2, m.Fetch(5, ReplicaKey(1), 0, 0))]
         assert ready.load_snapshot is None
 
 
