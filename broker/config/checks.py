@@ -74,7 +74,7 @@ def _check_roles(config: BrokerConfig) -> None:
         "or controller.quorum.voters must contain a parseable set of controllers.",
     )
     if not voters:
-        return  # `broker.node.preparation.quorum_discovery` finds them
+        return  # the metadata log has them, or the bootstrap servers
     shown = ",".join(map(str, voters))
     if config.is_controller:
         _require(

@@ -32,7 +32,6 @@ _REFUSED: dict[str, str] = {
     "sasl.oauthbearer.jwt.validator.class": "Java classes cannot be loaded",
     "security.providers": "Java classes cannot be loaded",
     "ssl.engine.factory.class": "Java classes cannot be loaded",
-    "controller.quorum.auto.join.enable": "a dynamic quorum is not supported yet",
     "remote.log.storage.system.enable": "tiered storage is not supported",
     "transaction.two.phase.commit.enable": "two-phase commit is not supported",
     "cordoned.log.dirs": "cordoned log directories are not supported yet",

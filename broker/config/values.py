@@ -135,6 +135,7 @@ class BrokerConfig(NamedTuple):
     connection_failed_authentication_delay_ms: int
     connections_max_idle_ms: int
     controller_listener_names: tuple[str, ...]
+    controller_quorum_auto_join_enable: bool
     controller_quorum_bootstrap_servers: tuple[str, ...]
     controller_quorum_election_backoff_max_ms: int
     controller_quorum_election_timeout_ms: int

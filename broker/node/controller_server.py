@@ -21,7 +21,7 @@ from broker.apis.forwarded import ForwardedApis
 from broker.apis.sasl import SaslApi
 from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
 from broker.node.control.broker_probe import BrokerProbe
-from broker.node.shared_server import SharedServer
+from broker.node.shared_server import QUORUM_KEYS, SharedServer
 from broker.quotas.client_quotas import MutationQuotas
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
@@ -51,6 +51,9 @@ RAFT_KEYS = (
     ApiKey.FETCH,
     ApiKey.FETCH_SNAPSHOT,
     ApiKey.DESCRIBE_QUORUM,
+    ApiKey.ADD_RAFT_VOTER,
+    ApiKey.REMOVE_RAFT_VOTER,
+    ApiKey.UPDATE_RAFT_VOTER,
 )
 
 
@@ -87,7 +90,7 @@ class ControllerServer:
             Api(key, *STABLE_VERSIONS[key], shared.controller.raft_apis.handle) for key in RAFT_KEYS
         ]
         forwarded = [api for api in decided if api.key in FORWARDED_KEYS]
-        quorum = [api for api in raft if api.key is ApiKey.DESCRIBE_QUORUM]
+        quorum = [api for api in raft if api.key in QUORUM_KEYS]
         return [
             *decided,
             *raft,

@@ -6,17 +6,32 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from broker.config.endpoints import parse_servers
 from broker.config.group_configs import group_config_fault
 from broker.config.values import BrokerConfig
 from controller.hosting_limit import HostingLimit
 from controller.metadata.delegation_token import TokenKey
+from controller.raft.quorum_voters import KNOWN_KRAFT_VERSIONS
 from controller.settings import ControllerSettings
 from controller.storage_format import LogDirectories
+from controller.voter_set import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from storage.cleaning.cleaner_ports import CleanerSettings
 from storage.log.descriptors import Descriptors, default_reserve
 
 if TYPE_CHECKING:
     from controller.policies import Policies
+
+
+def _own_voter(config: BrokerConfig, directory_id: bytes) -> Voter | None:
+    """Return the node as a voter, with the endpoints that it advertises; None if it is no
+    controller."""
+    if not config.is_controller:
+        return None
+    endpoints = tuple(
+        VoterEndpoint(listener.listener_name, listener.host or "localhost", listener.port)
+        for listener in config.advertised_controller_listeners
+    )
+    return Voter(ReplicaKey(config.node_id, directory_id), endpoints, KNOWN_KRAFT_VERSIONS)
 
 
 def controller_settings(
@@ -34,10 +49,13 @@ def controller_settings(
         cluster_id=storage.cluster_id,
         directory_id=storage.directory_ids[config.metadata_log_dir],
         metadata_log_dir=config.metadata_log_dir,
-        voters=tuple(voter.node_id for voter in config.controller_quorum_voters),
-        voter_endpoints={
-            voter.node_id: (voter.host, voter.port) for voter in config.controller_quorum_voters
-        },
+        static_voters=VoterSet.static(
+            {voter.node_id: (voter.host, voter.port) for voter in config.controller_quorum_voters},
+            next(iter(config.controller_listener_names), ""),
+        ),
+        bootstrap_servers=tuple(parse_servers(config.controller_quorum_bootstrap_servers)),
+        own_voter=_own_voter(config, storage.directory_ids[config.metadata_log_dir]),
+        auto_join=config.controller_quorum_auto_join_enable,
         quorum_request_timeout_ms=config.controller_quorum_request_timeout_ms,
         quorum_retry_backoff_ms=config.controller_quorum_retry_backoff_ms,
         quorum_fetch_max_bytes=config.controller_quorum_fetch_max_bytes,

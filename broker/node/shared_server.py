@@ -54,6 +54,10 @@ _log = logging.getLogger(f"ottla.{__name__}")
 LACK_LOG_INTERVAL_MS = 60_000
 
 
+QUORUM_KEYS = (ApiKey.DESCRIBE_QUORUM, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER)
+"""The APIs for clients that the quorum answers, not the controller on top of it."""
+
+
 class SharedServer:
     """The parts of a node that do not depend on its role."""
 
@@ -110,7 +114,7 @@ class SharedServer:
             config.node_id,
             self.controller.raft,
             self.ask_controller_here,
-            settings.voter_endpoints,
+            self.controller.address_of,
             ports.to_controllers,
             refusals.refused,
         )
@@ -194,7 +198,7 @@ class SharedServer:
 
     def ask_controller_here(self, context: RequestContext, request: Any, respond: Respond) -> None:
         """Pass a request to the controller of this process (`broker.requests.context.Handle`)."""
-        if request.API_KEY == ApiKey.DESCRIBE_QUORUM:
+        if request.API_KEY in QUORUM_KEYS:
             self.controller.raft_apis.handle(context, request, respond)
         else:
             self.controller.apis.handle(context, request, respond)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
+from broker.node.preparation.first_voters import AS_CONFIGURED, FirstVoters
 from broker.node.preparation.storage_folders import (
     RandomBytes,
     format_storage,
@@ -39,21 +40,18 @@ def format_folders(
     features: Mapping[str, int] | None = None,
     *,
     ignore_formatted: bool = False,
+    chosen: FirstVoters = AS_CONFIGURED,
 ) -> list[str]:
     """Format the data folders of a node, as `ottla format` does, and return the lines to print.
     Folders that are formatted already stay as they are.
 
-    The new metadata begins with `users` and with the levels of `features`; None: those of this
-    release. With `ignore_formatted`, some or all of the folders may be formatted already. Otherwise
-    all or none are, and if all are, `users` and `features` are rejected. Raises StartError if the
-    folders cannot be used.
+    The new metadata begins with `users`, with the levels of `features`, None: those of this
+    release, and with the voters that were `chosen`. With `ignore_formatted`, some or all of the
+    folders may be formatted already. Otherwise all or none are, and if all are, `users` and
+    `features` are rejected. Raises StartError if the folders cannot be used.
     """
     first_users = [make(os.urandom) for make in users]
     filesystem = LocalFilesystem(private=private_folders(config))
-    if not config.controller_quorum_voters:
-        from broker.node.preparation.quorum_discovery import with_known_voters
-
-        config = with_known_voters(config, filesystem) or config
     formatted, empty = split_folders(config, filesystem)
     if formatted and empty and not ignore_formatted:
         raise StartError(
@@ -74,6 +72,7 @@ def format_folders(
             first_users,
             INITIAL_FEATURES if features is None else features,
             ignore_formatted=ignore_formatted,
+            chosen=chosen,
         )
     except OSError as error:
         raise unusable_folder(config, error) from error

@@ -206,6 +206,17 @@ def _of_controllers(config: BrokerConfig) -> BrokerConfig:
     return config._replace(max_connections=UNLIMITED, max_connection_creation_rate=UNLIMITED)
 
 
+def with_own_host(config: BrokerConfig) -> BrokerConfig:
+    """Return `config` with this machine's name in the advertised controller listeners without a
+    host: voters tell it to others."""
+    return config._replace(
+        advertised_controller_listeners=tuple(
+            replace(endpoint, host=endpoint.host or socket.getfqdn())
+            for endpoint in config.advertised_controller_listeners
+        )
+    )
+
+
 def _advertised(endpoint: EndPoint, ports: dict[str, int]) -> EndPoint:
     """Return the address to advertise: the bound port for port 0, this machine's name without a
     host."""

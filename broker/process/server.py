@@ -43,7 +43,7 @@ from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.descriptor_limit import open_files_max, raise_descriptor_limit
 from broker.process.formatting import format_folders
-from broker.process.node_sockets import NodeSockets, check_listeners
+from broker.process.node_sockets import NodeSockets, check_listeners, with_own_host
 from broker.process.standard_streams import is_heard
 from broker.process.trace_socket import TraceSocket, new_tracer, start_trace_socket
 from broker.requests.request_handler import Entrance, RequestHandler
@@ -113,8 +113,7 @@ async def _serve(
     cluster_id: str | None = None,
 ) -> None:
     """Run the node until a signal stops it; `on_ready` gets its addresses after the start. Before,
-    format empty data folders if there is a `cluster_id`, and find the quorum's voters if they are
-    not configured.
+    format empty data folders if there is a `cluster_id`.
 
     Raises the error of a failed start, after the node is stopped again.
     """
@@ -127,15 +126,12 @@ async def _serve(
     if cluster_id is not None:
         format_folders(config, cluster_id)
     asked_to_stop = asyncio.create_task(stopping.wait())
+    config = with_own_host(config)
     if not config.controller_quorum_voters:
-        from broker.node.preparation.quorum_discovery import (
-            find_voters,  # not loaded if the voters are configured
-        )
+        # Loaded only if the configuration names no voters.
+        from broker.node.preparation.first_voters import with_static_voter
 
-        config_with_voters = await find_voters(config, LocalFilesystem(), asked_to_stop)
-        if config_with_voters is None:
-            return
-        config = config_with_voters
+        config = with_static_voter(config, LocalFilesystem())
     server = Server(config)
     starting = asyncio.create_task(server.start())
     try:

@@ -1,7 +1,7 @@
 """`ottla format`: data folders are formatted before the first start of a node.
 
 The command line around `broker.process.formatting`. The options have the names and meanings of
-`kafka-storage format`, apart from those of a dynamic quorum. Never starts a node.
+`kafka-storage format`. Never starts a node.
 """
 
 from __future__ import annotations
@@ -38,6 +38,20 @@ _IGNORE_FORMATTED_HELP = (
     "about the metadata then have no effect on these."
 )
 
+_STANDALONE_HELP = (
+    "Make this controller the only voter of a new quorum, to which others can be added. Set "
+    "controller.quorum.bootstrap.servers, not controller.quorum.voters."
+)
+_INITIAL_HELP = (
+    "Begin the quorum with these controllers, ID@HOST:PORT:DIRECTORY-ID for each, separated by "
+    "commas; give the same value to every node. A directory ID is a new random ID, such as "
+    "kafka-storage random-uuid prints."
+)
+_NO_INITIAL_HELP = (
+    "Format a node that joins a quorum that there is, at first without a vote "
+    "(kafka-metadata-quorum add-controller, or controller.quorum.auto.join.enable=true)."
+)
+
 
 @click.command()
 @with_cluster_id
@@ -53,6 +67,9 @@ _IGNORE_FORMATTED_HELP = (
 )
 @click.option("-r", "--release-version", metavar="VERSION", help=_RELEASE_VERSION_HELP)
 @click.option("-g", "--ignore-formatted", is_flag=True, help=_IGNORE_FORMATTED_HELP)
+@click.option("-s", "--standalone", is_flag=True, help=_STANDALONE_HELP)
+@click.option("-I", "--initial-controllers", metavar="CONTROLLERS", help=_INITIAL_HELP)
+@click.option("-N", "--no-initial-controllers", is_flag=True, help=_NO_INITIAL_HELP)
 @with_node_config
 def format(
     config_file: str | None,
@@ -62,6 +79,9 @@ def format(
     features: tuple[str, ...],
     release_version: str | None,
     ignore_formatted: bool,
+    standalone: bool,
+    initial_controllers: str | None,
+    no_initial_controllers: bool,
     jaas_file: str | None,
 ) -> None:
     """Format the data folders of a node, as kafka-storage format does.
@@ -74,15 +94,19 @@ def format(
     ottla format --config broker.properties --cluster-id MkU3OEVBNTcwNTJENDM2Qg
     ottla format --add-scram 'SCRAM-SHA-512=[name=admin,password=PASSWORD]'
     ottla format --release-version 4.2 --feature group.version=0
+    ottla format --config broker.properties --standalone
     """
     config = load_node_config(config_file, overrides, jaas_file=jaas_file)
+    from broker.node.preparation.first_voters import FirstVoters
     from broker.process.formatting import format_folders
 
     levels = _levels(config, release_version, features)
     users = _users(add_scram, levels)
-    for line in format_folders(
-        config, cluster_id, users, levels, ignore_formatted=ignore_formatted
-    ):
+    chosen = FirstVoters(standalone, initial_controllers, no_initial_controllers)
+    lines = format_folders(
+        config, cluster_id, users, levels, ignore_formatted=ignore_formatted, chosen=chosen
+    )
+    for line in lines:
         echo(line)
 
 

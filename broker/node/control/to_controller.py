@@ -16,7 +16,7 @@ Follows Kafka's `NodeToControllerChannelManager` and `ForwardingManager`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -51,19 +51,19 @@ class ControllerAddress:
         node_id: int,
         quorum: RaftClient,
         local: Handle,
-        endpoints: Mapping[int, tuple[str, int]],
+        address_of: Callable[[int], tuple[str, int] | None],
         network: Network | None,
         refused_by: Callable[[int, str], None],
     ) -> None:
         """Create the address from the quorum.
 
-        `local` answers on this node. `endpoints` are the host and port of every voter. `refused_by`
-        runs when a controller rejects a kind of request of this node.
+        `local` answers on this node. `address_of` returns the host and port of a controller.
+        `refused_by` runs when a controller rejects a kind of request of this node.
         """
         self.node_id = node_id
         self.local = local
         self._quorum = quorum
-        self._endpoints = endpoints
+        self._address_of = address_of
         self._network = network
         self._refused_by = refused_by
 
@@ -81,7 +81,7 @@ class ControllerAddress:
 
     def channel(self, leader_id: int) -> Channel | None:
         """Return a new channel to `leader_id`; None if its address is unknown."""
-        endpoint = self._endpoints.get(leader_id)
+        endpoint = self._address_of(leader_id)
         if endpoint is None or self._network is None:
             return None
         return self._network.channel(*endpoint, f"node-{self.node_id}")

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
+from broker.node.preparation.first_voters import AS_CONFIGURED, FirstVoters, first_voters
 from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.raft.quorum_voters import METADATA_FOLDER
+from controller.random_ids import random_uuid
 from controller.storage_format import (
     BOOTSTRAP_CHECKPOINT,
     FIRST_SNAPSHOT,
@@ -84,13 +87,15 @@ def format_storage(
     features: Mapping[str, int] = INITIAL_FEATURES,
     *,
     ignore_formatted: bool = False,
+    chosen: FirstVoters = AS_CONFIGURED,
 ) -> LogDirectories:
     """Format the empty folders of a node, and return what they were formatted with.
 
-    The cluster begins with the levels of `features` and with `first_records`, which are users and
-    ACLs. With `ignore_formatted`, folders that are formatted already stay as they are, and give the
-    others their cluster id. Raises StartError if a folder is not empty, or if a node of a cluster
-    has no `cluster_id`.
+    The cluster begins with the levels of `features`, with `first_records`, which are users and
+    ACLs, and with the voters that were `chosen`. With `ignore_formatted`, folders that are
+    formatted already stay as they are, and give the others their cluster id. Raises StartError if a
+    folder is not empty, if a node of a cluster has no `cluster_id`, or if the voters cannot be
+    those that were chosen.
     """
     formatted = split_folders(config, filesystem)[0] if ignore_formatted else []
     if formatted:
@@ -102,19 +107,7 @@ def format_storage(
             "all nodes of a cluster need the same cluster ID; start each with, for example, "
             f"--cluster-id {new_cluster_id(random_bytes)}"
         )
-    for log_dir in _all_dirs(config):
-        if filesystem.exists(log_dir) and log_dir not in formatted:
-            contents = [
-                name
-                for name in filesystem.list_dir(log_dir)
-                if name not in _IGNORED_NAMES
-                and not _is_unfinished_metadata_log(filesystem, log_dir, name)
-            ]
-            if contents:
-                raise StartError(
-                    f"{log_dir} is not a data folder of a broker, and is not empty (it has "
-                    f"{sorted(contents)[0]}): use an empty folder, --override log.dirs=FOLDER"
-                )
+    _check_empty(filesystem, [path for path in _all_dirs(config) if path not in formatted])
     try:
         directories = format_directories(
             filesystem,
@@ -125,7 +118,7 @@ def format_storage(
             random_bytes,
             now_ms,
             features,
-            _standalone(config),
+            first_voters(config, chosen, partial(random_uuid, random_bytes)),
             first_records,
             ignore_formatted=ignore_formatted,
         )
@@ -135,23 +128,28 @@ def format_storage(
     return directories
 
 
+def _check_empty(filesystem: Filesystem, folders: Sequence[str]) -> None:
+    """Raise StartError if a folder has any content."""
+    for folder in folders:
+        contents = [
+            name
+            for name in (filesystem.list_dir(folder) if filesystem.exists(folder) else ())
+            if name not in _IGNORED_NAMES
+            and not _is_unfinished_metadata_log(filesystem, folder, name)
+        ]
+        if contents:
+            raise StartError(
+                f"{folder} is not a data folder of a broker, and is not empty (it has "
+                f"{sorted(contents)[0]}): use an empty folder, --override log.dirs=FOLDER"
+            )
+
+
 def _is_unfinished_metadata_log(filesystem: Filesystem, log_dir: str, name: str) -> bool:
     """Return whether a folder is an empty metadata log of an interrupted formatting."""
     if name != METADATA_FOLDER:
         return False
     inside = filesystem.list_dir(f"{log_dir}/{name}")
     return all(child in (FIRST_SNAPSHOT, f"{FIRST_SNAPSHOT}.tmp") for child in inside)
-
-
-def _standalone(config: BrokerConfig) -> tuple[str, str, int] | None:
-    """Return the node's controller listener (name, host, port) if it is a quorum of its own.
-
-    Return None if the configuration sets voters, or the node is no controller.
-    """
-    if "controller.quorum.voters" in config.originals or not config.is_controller:
-        return None
-    (voter,) = config.controller_quorum_voters
-    return config.controller_listeners[0].listener_name, voter.host, voter.port
 
 
 def split_folders(config: BrokerConfig, filesystem: Filesystem) -> tuple[list[str], list[str]]:
@@ -198,7 +196,8 @@ def is_formatted(
 def is_one_of_several(config: BrokerConfig) -> bool:
     """Return whether this node is only part of a cluster, whose nodes need the same cluster id."""
     alone = config.is_broker and config.is_controller
-    return not alone or len(config.controller_quorum_voters) > 1
+    voters, servers = config.controller_quorum_voters, config.controller_quorum_bootstrap_servers
+    return not alone or len(voters or servers) > 1
 
 
 def _read_folders(config: BrokerConfig, filesystem: Filesystem) -> LogDirectories | None:

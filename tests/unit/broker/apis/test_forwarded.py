@@ -55,6 +55,8 @@ def test_requests_go_to_the_controller_as_they_are() -> None:
         ApiKey.UPDATE_FEATURES,
         ApiKey.UNREGISTER_BROKER,
         ApiKey.DESCRIBE_QUORUM,
+        ApiKey.ADD_RAFT_VOTER,
+        ApiKey.REMOVE_RAFT_VOTER,
     ]
     for api in apis:
         assert (api.oldest, api.latest) == STABLE_VERSIONS[api.key]

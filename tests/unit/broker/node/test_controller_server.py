@@ -50,7 +50,7 @@ def test_what_the_controller_listener_serves(tmp_path: Path) -> None:
     answer = ask(running, server, ApiVersionsRequest(client_software_name="a",
                  client_software_version="1"), 4)  # fmt: skip
     served = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
-    raft = (1, 52, 53, 54, 55, 59)
+    raft = (1, 52, 53, 54, 55, 59, 80, 81, 82)
     assert sorted(served) == sorted({*map(int, API_KEYS), *raft, 17, 18, 36, 58})
     for key, versions in served.items():
         assert versions == STABLE_VERSIONS[ApiKey(key)]

@@ -25,7 +25,9 @@ def test_the_controller_is_told_what_the_file_says() -> None:
     assert settings.hosting.replicas_max() == 1_000 - 112 - 250
     assert settings.hosting.descriptors_max == 1_000
     assert settings.hosting.descriptors_for(1_000) == 1_482
-    assert (settings.node_id, settings.cluster_id, settings.voters) == (1, "cluster", (1,))
+    assert (settings.node_id, settings.cluster_id) == (1, "cluster")
+    assert settings.static_voters.ids == (1,)
+    assert settings.own_voter is not None and settings.own_voter.key == settings.replica_key
     assert (settings.metadata_log_dir, settings.directory_id) == ("b", b"b" * 16)
     assert settings.num_partitions == 7
     assert settings.broker_session_timeout_ms == 1234

@@ -68,7 +68,7 @@ class World:
         endpoints = {OTHER: ("other", 2), THIRD: ("third", 3)}
         self.refusals: list[tuple[int, str]] = []
         address = ControllerAddress(
-            ME, self, self.ask_here, endpoints, self, lambda *one: self.refusals.append(one)
+            ME, self, self.ask_here, endpoints.get, self, lambda *one: self.refusals.append(one)
         )
         self.turns = Turns()
         self.way = NodeToController(
