@@ -165,12 +165,14 @@ def _broker_password(config: BrokerConfig) -> str | None:
 
 def _hosts(node_id: int, config: BrokerConfig | None) -> Sequence[str]:
     """Return the hosts at which clients and nodes reach a node, for its certificate: this
-    machine's own names, the advertised hosts, and the node's host in the quorum's voters. Without
-    `config`, this machine's names only."""
+    machine's own names, the advertised hosts, and the node's host in the quorum's voters, or of a
+    dynamic quorum those that it advertises there. Without `config`, this machine's names only."""
     if config is None:
         return _HERE
     advertised = [listener.host for listener in config.advertised_listeners]
     voting = [voter.host for voter in config.controller_quorum_voters if voter.node_id == node_id]
+    if not config.controller_quorum_voters:
+        voting = [listener.host or "" for listener in config.advertised_controller_listeners]
     named = [host for host in (*advertised, *voting) if host not in (None, "", NON_ROUTABLE_HOST)]
     return list(dict.fromkeys([*_HERE, *(host for host in named if host is not None)]))
 

@@ -6,13 +6,17 @@ looks at a disk, a port or a process (`command.cluster_command` does).
 
 The number of controllers is odd, as KIP-595 advises: two or four controllers tolerate no more
 failures than one or three.
+
+The quorum of a new cluster is dynamic (KIP-853): the metadata log has its voters, and the files of
+the nodes only addresses of controllers. Clusters of earlier releases are static: each file has all
+voters.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from command.cluster_security import LISTENER, LISTENER_KEYS, NodeSecurity
 
@@ -23,6 +27,8 @@ CONTROLLER_PORTS_FROM = 10
 """The distance from a node's port for clients to that of its controller listener."""
 PORTS = CONTROLLER_PORTS_FROM + BROKERS_MAX
 HOST = "localhost"
+VOTERS_KEY = "controller.quorum.voters"
+BOOTSTRAP_KEY = "controller.quorum.bootstrap.servers"
 
 _REPLICAS = 3
 _Key = tuple[str, str, str]
@@ -67,6 +73,8 @@ class ClusterLayout:
     """The nodes of a cluster, in the order of their ids."""
 
     nodes: Sequence[ClusterNode]
+    is_dynamic: bool = False
+    """Whether the metadata log has the voters of the quorum; else each node's file has them."""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -87,6 +95,45 @@ class ClusterLayout:
             if node.controller_port is not None
         )
 
+    @property
+    def quorum_bootstrap_servers(self) -> str:
+        """The value of `controller.quorum.bootstrap.servers`, the same for every node."""
+        return ",".join(
+            f"{HOST}:{node.controller_port}"
+            for node in self.nodes
+            if node.controller_port is not None
+        )
+
+    @property
+    def quorum_keys(self) -> dict[str, str]:
+        """The key by which a node finds the quorum."""
+        if self.is_dynamic:
+            return {BOOTSTRAP_KEY: self.quorum_bootstrap_servers}
+        return {VOTERS_KEY: self.quorum_voters}
+
+    @property
+    def ports(self) -> dict[int, int]:
+        """The ids of the nodes by each of their ports."""
+        return {
+            port: node.node_id
+            for node in self.nodes
+            for port in (node.port, node.controller_port)
+            if port is not None
+        }
+
+    def node(self, node_id: int) -> ClusterNode:
+        """Return the node with this id. Raises StopIteration if there is none."""
+        return next(node for node in self.nodes if node.node_id == node_id)
+
+    def with_nodes(self, *added: ClusterNode) -> ClusterLayout:
+        """Return the layout with further nodes."""
+        nodes = sorted([*self.nodes, *added], key=lambda node: node.node_id)
+        return replace(self, nodes=nodes)
+
+    def without(self, node_id: int) -> ClusterLayout:
+        """Return the layout without a node."""
+        return replace(self, nodes=[node for node in self.nodes if node.node_id != node_id])
+
     def keys_of_place(
         self, node: ClusterNode, data_dir: str, security: NodeSecurity | None = None
     ) -> dict[str, str]:
@@ -97,7 +144,7 @@ class ClusterLayout:
             listeners += f",CONTROLLER://{HOST}:{node.controller_port}"
         return {
             "listeners": listeners,
-            "controller.quorum.voters": self.quorum_voters,
+            **self.quorum_keys,
             "log.dirs": data_dir,
             **({} if security is None else security.places),
         }
@@ -109,7 +156,9 @@ class ClusterLayout:
         names = _LISTENER_KEYS if security is None else LISTENER_KEYS
         sections = {
             "Identity": _identity_keys(node),
-            "Addresses and files": _place_keys(self.keys_of_place(node, data_dir, security)),
+            "Addresses and files": _place_keys(
+                self.keys_of_place(node, data_dir, security), self.is_dynamic
+            ),
             "Listeners": names,
             **({} if security is None else {"Security": security.keys()}),
             "Replication": _replication_keys(len(self.nodes)),
@@ -123,41 +172,62 @@ class ClusterLayout:
         return title + "".join(_section(name, keys) for name, keys in sections.items())
 
 
-def new_layout(brokers: int, first_port: int = FIRST_PORT) -> ClusterLayout:
+def new_layout(
+    brokers: int, first_port: int = FIRST_PORT, *, is_dynamic: bool = False
+) -> ClusterLayout:
     """Return a layout of nodes 1 … `brokers`; the first ones are controllers, too.
 
     The number of controllers is odd, at most CONTROLLERS_MAX.
     """
     assert 1 <= brokers <= BROKERS_MAX
-    controllers = min(brokers - (brokers + 1) % 2, CONTROLLERS_MAX)
-    return ClusterLayout(
-        [_node_at(node_id, first_port, node_id <= controllers) for node_id in _ids(brokers)]
-    )
+    controllers = controllers_for(brokers)
+    nodes = [node_at(node_id, first_port, node_id <= controllers) for node_id in _ids(brokers)]
+    return ClusterLayout(nodes, is_dynamic)
+
+
+def controllers_for(nodes: int) -> int:
+    """Return how many of so many nodes are controllers: an odd number, at most CONTROLLERS_MAX."""
+    return min(nodes - (nodes + 1) % 2, CONTROLLERS_MAX)
+
+
+def first_port_of(layout: ClusterLayout) -> int:
+    """Return the port for clients that node 1 has, or would have."""
+    return layout.nodes[0].port - layout.nodes[0].node_id + 1
 
 
 def grown(layout: ClusterLayout, brokers: int) -> ClusterLayout:
-    """Return the layout with new nodes, up to `brokers`.
+    """Return the layout with new nodes, up to `brokers` in all.
 
-    The new nodes are no controllers, because the quorum's voters are static.
+    The new nodes are no controllers: a quorum changes only while its controllers run, and a static
+    quorum never does.
     """
-    first_port = layout.nodes[0].port - layout.nodes[0].node_id + 1
+    count = max(brokers - len(layout.nodes), 0)
+    first_port = first_port_of(layout)
+    added = [node_at(node_id, first_port, False) for node_id in free_ids(layout)[:count]]
+    return layout.with_nodes(*added)
+
+
+def free_ids(layout: ClusterLayout) -> list[int]:
+    """Return the ids that no node has, from the lowest to BROKERS_MAX."""
     known_ids = [node.node_id for node in layout.nodes]
-    added = [
-        _node_at(node_id, first_port, False)
-        for node_id in _ids(brokers)
-        if node_id not in known_ids
-    ]
-    return ClusterLayout([*layout.nodes, *added])
+    return [node_id for node_id in _ids(BROKERS_MAX) if node_id not in known_ids]
 
 
 def moved(layout: ClusterLayout, first_port: int) -> ClusterLayout:
-    """Return the layout with the same nodes on other ports, from `first_port` on."""
-    return ClusterLayout(
-        [
-            _node_at(node.node_id, first_port, node.controller_port is not None)
-            for node in layout.nodes
+    """Return the layout with the same nodes on other ports, from `first_port` on.
+
+    Several controllers of a dynamic quorum keep their ports for each other: those are in the
+    metadata log, which needs a majority to change.
+    """
+    nodes = [
+        node_at(node.node_id, first_port, node.controller_port is not None) for node in layout.nodes
+    ]
+    if layout.is_dynamic and len(layout.controllers) > 1:
+        nodes = [
+            replace(after, controller_port=before.controller_port)
+            for after, before in zip(nodes, layout.nodes, strict=True)
         ]
-    )
+    return replace(layout, nodes=nodes)
 
 
 def with_keys(text: str, keys: Mapping[str, str]) -> str:
@@ -176,7 +246,7 @@ def _ids(brokers: int) -> range:
     return range(1, brokers + 1)
 
 
-def _node_at(node_id: int, first_port: int, controls: bool) -> ClusterNode:
+def node_at(node_id: int, first_port: int, controls: bool) -> ClusterNode:
     """Return the node with the ports that follow from its id; `controls`: it is a controller,
     too."""
     port = first_port + node_id - 1
@@ -192,11 +262,13 @@ def _identity_keys(node: ClusterNode) -> Sequence[_Key]:
     ]
 
 
-def _place_keys(place: Mapping[str, str]) -> Sequence[_Key]:
+def _place_keys(place: Mapping[str, str], is_dynamic: bool) -> Sequence[_Key]:
     """Return the keys of `keys_of_place`, each with the comment above it."""
     reasons = (
         "The addresses of the listeners, on this machine only.",
-        "The ids and addresses of the controllers, the same in every node's file.",
+        "Addresses of controllers, the same in every node's file. The metadata has the voters."
+        if is_dynamic
+        else "The ids and addresses of the controllers, the same in every node's file.",
         "The folder of the partitions and the metadata.",
         "The file with this node's private key and then its certificate.",
         "The certificate of the authority: certificates that it signed are trusted.",

@@ -46,7 +46,9 @@ def test_other_ports_when_asked_for(tmp_path: Path) -> None:
     open_folder(str(folder), None, 30_000)
     moved = config(folder, 2)
     assert moved.broker_listeners[0].port == 30_001
-    assert [voter.port for voter in moved.controller_quorum_voters] == [30_010, 30_011, 30_012]
+    assert moved.controller_quorum_bootstrap_servers == tuple(
+        f"localhost:{port}" for port in (20_010, 20_011, 20_012)
+    ), "the metadata has these"
     assert moved.num_partitions == 7
 
 
