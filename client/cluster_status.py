@@ -29,6 +29,7 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
+    ReplicaState,
 )
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
 
@@ -246,30 +247,31 @@ def _quorum(call: Call) -> QuorumState | None:
     if leader is None:
         return None
 
-    def replica(state: Any) -> VoterState:
-        """Return the state of a voter or observer, relative to the leader's log end and clock."""
-        lag = max(leader.log_end_offset - state.log_end_offset, 0)
-        if state.replica_id == leader.replica_id:
-            return VoterState(state.replica_id, 0, 0)
-        if state.last_caught_up_timestamp < 0:
-            return VoterState(state.replica_id, lag if state.log_end_offset >= 0 else -1, -1)
-        # Both times are of the leader's clock: this machine's may differ.
-        now_ms = leader.last_caught_up_timestamp
-        return VoterState(state.replica_id, lag, max(now_ms - state.last_caught_up_timestamp, 0))
-
     return QuorumState(
         partition.leader_id,
         partition.leader_epoch,
         partition.high_watermark,
         [
-            replica(state)
+            replica_state(leader, state)
             for state in sorted(partition.current_voters, key=lambda state: state.replica_id)
         ],
         [
-            replica(state)
+            replica_state(leader, state)
             for state in sorted(partition.observers, key=lambda state: state.replica_id)
         ],
     )
+
+
+def replica_state(leader: ReplicaState, state: ReplicaState) -> VoterState:
+    """Return the state of a voter or observer, relative to the leader's log end and clock."""
+    lag = max(leader.log_end_offset - state.log_end_offset, 0)
+    if state.replica_id == leader.replica_id:
+        return VoterState(state.replica_id, 0, 0)
+    if state.last_caught_up_timestamp < 0:
+        return VoterState(state.replica_id, lag if state.log_end_offset >= 0 else -1, -1)
+    # Both times are of the leader's clock: this machine's may differ.
+    now_ms = leader.last_caught_up_timestamp
+    return VoterState(state.replica_id, lag, max(now_ms - state.last_caught_up_timestamp, 0))
 
 
 def _raise_for(api: str, error_code: int) -> None:

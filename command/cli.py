@@ -19,10 +19,11 @@ from broker.config.start_error import StartError
 from broker.process.standard_streams import say
 from client.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
 from command.admin.decode_options import DecodeOptions, with_decode_options
-from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.options import with_bootstrap_server, with_command_config
 from command.command_list import Commands
 from command.completion import VARIABLE
 from command.help_pages.number_ranges import WholeNumber
+from command.members.subcommands import SUBCOMMANDS
 from command.nodes.node_options import (
     load_node_config,
     shown_folders,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from broker.config.endpoints import EndPoint
     from broker.config.values import BrokerConfig
     from command.console_process import ConsoleProcess
-    from command.nodes.running import RunningNode
 
 EXIT_REFUSED = 2
 
@@ -312,17 +312,9 @@ def _settings_of(
     return settings
 
 
-_with_cluster_folder = click.option(
-    "--dir",
-    "folder",
-    metavar="DIR",
-    help="Name the folder of the cluster. [default: cluster]",
-)
-
-
 @ottla.group(
     invoke_without_command=True,
-    short_help="Run a cluster of several nodes on this machine; kill or restart a node.",
+    short_help="Run a cluster of several nodes on this machine; kill, add or remove a node.",
 )
 @click.option(
     "--brokers",
@@ -380,13 +372,16 @@ def cluster(
       DIR/certificates          the certificate for clients, and each node's
 
     If a node dies, it stays down, and the command that starts it is shown. If --brokers asks for
-    more nodes than the folder has, the new nodes join as brokers. An odd number of nodes, at most
-    five, are controllers. Ctrl-C stops all nodes cleanly, a second Ctrl-C kills them.
+    more nodes than the folder has, the new nodes join as brokers; ottla cluster grow adds
+    controllers, too. An odd number of nodes, at most five, are controllers. Ctrl-C stops all nodes
+    cleanly, a second Ctrl-C kills them.
 
     \b
     From another shell, while the cluster runs:
       ottla cluster kill 2      kills node 2 at once, without a clean stop
       ottla cluster restart 2   stops node 2 cleanly, if it runs, and starts it
+      ottla cluster grow 2      adds two nodes
+      ottla cluster shrink 2    removes node 2
     """
     if context.invoked_subcommand is not None:
         return
@@ -396,53 +391,8 @@ def cluster(
     raise click.exceptions.Exit(code)
 
 
-def _node(context: click.Context, folder: str | None, node_id: int) -> RunningNode:
-    """Return the node of the cluster folder; `--dir` may also stand before the subcommand. Raises
-    StartError if the folder has no such node."""
-    from command.nodes.running import RunningNode
-
-    assert context.parent is not None
-    return RunningNode(folder or context.parent.params["folder"], node_id)
-
-
-@cluster.command("kill")
-@click.argument("node_id", type=WholeNumber(1), metavar="N")
-@_with_cluster_folder
-@with_json
-@click.pass_context
-def kill_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
-    """Kill node N at once, without a clean stop, as a failure does.
-
-    The node keeps its data. Requests that it has not answered yet get no answer.
-
-    \b
-    ottla cluster kill 2
-    """
-    from command.output import done
-
-    process = _node(context, folder, node_id).kill_and_wait()
-    text = f"node {node_id} (process {process}) was killed; ottla cluster restart {node_id} starts"
-    done(f"{text} it again", {"node": node_id, "killed": process}, as_json=as_json)
-
-
-@cluster.command("restart")
-@click.argument("node_id", type=WholeNumber(1), metavar="N")
-@_with_cluster_folder
-@with_json
-@click.pass_context
-def restart_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
-    """Stop node N cleanly, if it runs, and start it again.
-
-    The command ends when the node accepts connections.
-
-    \b
-    ottla cluster restart 2
-    """
-    from command.output import done
-
-    process = _node(context, folder, node_id).restart()
-    text = f"node {node_id} serves again (process {process})"
-    done(text, {"node": node_id, "process": process}, as_json=as_json)
+for _subcommand in SUBCOMMANDS:
+    cluster.add_command(_subcommand)
 
 
 @ottla.command(

@@ -5,21 +5,24 @@ configuration of the nodes is in their folder (`command.cluster_folder`); `comma
 makes the text that is shown. A node is started again only if the user asks for it
 (`command.nodes.running`). A node that died is shown as dead, with the command that starts it,
 because users want to see what broke.
+
+Other commands add nodes to the folder of a running cluster, and remove nodes from it
+(`command.members`). A node that was added is started on request. A node that was removed has
+stopped, and its configuration is gone.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from broker.config.file import load_config
@@ -30,10 +33,18 @@ from broker.security.client_guard import ClientGuard
 from client.connection import command_guard
 from client.status import status_of
 from command.cluster_display import PREFIX, ClusterDisplay, NodeState, NodeView, colour_of
-from command.cluster_folder import ClusterFolder, open_folder
-from command.cluster_layout import HOST, PORTS, ClusterLayout
+from command.cluster_folder import ClusterFolder, cluster_node, open_folder
+from command.cluster_layout import HOST, ClusterLayout
 from command.cluster_security import ADMIN_USER, CLIENT_USER
-from command.nodes.running import holder_of, is_asked_to_start, take_request
+from command.members.free_ports import refuse_taken_ports
+from command.nodes.running import (
+    holder_of,
+    is_asked_to_start,
+    is_leaving,
+    nodes_asked_to_start,
+    take_leave_back,
+    take_request,
+)
 from command.output import Styled, redraw
 from command.terminal.live_screen import can_redraw
 from ground.filesystem import LocalFilesystem
@@ -46,7 +57,6 @@ _STATUS_TIMEOUT_S = 1.0
 _STOP_NOTICE_S = 10.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """The signals that are handled: by default, each would end this process and leave nodes running."""
-_FREE_BASES = range(19092, 60000, 1000)
 _LAST_WORDS_BYTES = 4096
 _REFUSED = 2
 """The exit code of a node that could not start. Only then its last line is the reason."""
@@ -69,7 +79,7 @@ def run_cluster(
     guard = command_guard(command_config)
     if (holder := holder_of(Path(folder))) is not None:
         raise StartError(f"a cluster runs in {folder} already (process {holder}): another --dir?")
-    opened = open_folder(folder, brokers, first_port, _refuse_taken_ports, secure=secure)
+    opened = open_folder(folder, brokers, first_port, refuse_taken_ports, secure=secure)
     if opened.is_secured and command_config is None:
         guard = _admin_guard(opened.client_file(ADMIN_USER))
     _say(introduction(opened))
@@ -117,6 +127,7 @@ class _Cluster:
         try:
             for node in self._folder.layout.nodes:
                 take_request(self._folder.path, node.node_id)
+                take_leave_back(self._folder.path, node.node_id)
                 if not self._asked_to_stop:
                     self._start(node.node_id)
             self._watch()
@@ -146,6 +157,37 @@ class _Cluster:
         self._start(node_id)
         return True
 
+    def _take_in(self, node_id: int) -> None:
+        """Start a node that another command has added to the folder, if its configuration is
+        complete."""
+        take_request(self._folder.path, node_id)
+        file = self._folder.properties_file(node_id)
+        if not file.exists():
+            return
+        try:
+            added = cluster_node(load_config(str(file), ()))
+        except StartError as error:
+            _say(f"node {node_id} is not started: {error}")
+            return
+        self._set_layout(self._folder.layout.with_nodes(added))
+        self._start(node_id)
+
+    def _forget_removed(self, node_id: int) -> bool:
+        """Forget a node that has ended, and that another command has removed from the folder.
+        Return whether it was forgotten."""
+        is_there = self._folder.properties_file(node_id).exists()
+        if is_there or self._processes[node_id].poll() is None:
+            return False
+        del self._processes[node_id]
+        self._view.remove(node_id)
+        self._set_layout(self._folder.layout.without(node_id))
+        return True
+
+    def _set_layout(self, layout: ClusterLayout) -> None:
+        """Continue with other nodes."""
+        self._folder = replace(self._folder, layout=layout)
+        self._view.layout = layout
+
     def _runs_by_hand(self, node_id: int) -> bool:
         """Return whether a process holds the lock of the node's data folder, so that the user has
         started the node."""
@@ -168,7 +210,7 @@ class _Cluster:
                 start_new_session=True,  # a Ctrl-C reaches this process, which stops them in order
             )
         self._view.nodes[node_id] = NodeView(
-            node=next(node for node in self._folder.layout.nodes if node.node_id == node_id),
+            node=self._folder.layout.node(node_id),
             pid=self._processes[node_id].pid,
             start_command=_start_command(file),
             log_file=str(log_file),
@@ -177,11 +219,14 @@ class _Cluster:
     def _watch(self) -> None:
         """Watch the processes and show their states, until asked to stop or all nodes are dead."""
         while not self._asked_to_stop:
-            for node_id in self._processes:
-                if not self._start_if_asked(node_id):
+            for node_id in nodes_asked_to_start(self._folder.path):
+                if node_id not in self._processes:
+                    self._take_in(node_id)
+            for node_id in list(self._processes):
+                if not self._start_if_asked(node_id) and not self._forget_removed(node_id):
                     self._update_state(node_id)
             states = [view.state for view in self._view.nodes.values()]
-            if all(state is NodeState.DEAD for state in states):
+            if all(state in (NodeState.DEAD, NodeState.STOPPED) for state in states):
                 self._show()
                 _say("all nodes are dead")
                 return
@@ -197,6 +242,8 @@ class _Cluster:
         view, code = self._view.nodes[node_id], self._processes[node_id].poll()
         if code is not None:
             view.exit_code = code
+            if is_leaving(self._folder.path, node_id):
+                view.state = NodeState.STOPPED
             if view.state in (NodeState.STARTING, NodeState.SERVING):
                 view.state = NodeState.DEAD
                 view.last_words = self._last_words(node_id) if code == _REFUSED else ""
@@ -388,43 +435,6 @@ def _start_command(file: Path) -> str:
     else:
         command = f"{shlex.quote(sys.executable)} -m ottla"
     return f"{command} serve --config {shlex.quote(str(file))}"
-
-
-def _refuse_taken_ports(layout: ClusterLayout) -> None:
-    """Check that the ports of the nodes are free. Raises StartError for the first in use."""
-    for node in layout.nodes:
-        for port in (node.port, node.controller_port):
-            if port is not None and not _is_free(port):
-                free = next((base for base in _FREE_BASES if _all_free(base)), None)
-                hint = f", for example --port {free}" if free is not None else ""
-                raise StartError(
-                    f"port {port} for node {node.node_id} is taken: is the cluster running "
-                    f"already? Or choose others{hint}"
-                )
-
-
-def _all_free(base: int) -> bool:
-    """Return whether all ports that a cluster from `base` on may use are free. Raises StartError
-    for a port that needs a privileged user."""
-    return all(_is_free(port) for port in range(base, base + PORTS))
-
-
-def _is_free(port: int) -> bool:
-    """Return whether the port is free on every address of HOST, because a node binds them all.
-
-    Raises StartError for a port that needs a privileged user.
-    """
-    for family, kind, _, _, address in socket.getaddrinfo(HOST, port, type=socket.SOCK_STREAM):
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(address)
-            except OSError as error:
-                if error.errno == errno.EADDRINUSE:
-                    return False
-                if error.errno == errno.EACCES:
-                    raise StartError(f"port {port} is not for ordinary users") from error
-    return True
 
 
 @contextlib.contextmanager

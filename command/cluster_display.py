@@ -60,6 +60,8 @@ class ClusterDisplay:
     layout: ClusterLayout
     nodes: dict[int, NodeView]
     status: ClusterStatus | None = None
+    removed: list[int] = field(default_factory=list)
+    """The ids of the nodes that have left the cluster."""
     unanswered: bool = False
     """Whether no node answered the last request for the status."""
     _last_lines: dict[str, str] = field(default_factory=dict)
@@ -68,6 +70,11 @@ class ClusterDisplay:
     def all_serve(self) -> bool:
         """Whether every node accepts connections."""
         return all(view.state is NodeState.SERVING for view in self.nodes.values())
+
+    def remove(self, node_id: int) -> None:
+        """Remove a node that has left the cluster."""
+        del self.nodes[node_id]
+        self.removed.append(node_id)
 
     def stop_order(self) -> list[list[int]]:
         """Return waves of node ids: brokers, then controllers one by one, the active one last.
@@ -83,6 +90,10 @@ class ClusterDisplay:
     def changes(self) -> list[str]:
         """Return a line for each state that has changed since the last call."""
         now = {
+            f"node {node_id}": f"node {node_id} has left the cluster" for node_id in self.removed
+        }
+        self.removed.clear()  # the id may be used again
+        now |= {
             f"node {view.node.node_id}": _state_sentence(view)
             for view in self.nodes.values()
             if view.state is not NodeState.STARTING

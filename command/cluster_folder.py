@@ -209,7 +209,7 @@ def layout_of(configs: dict[int, BrokerConfig]) -> ClusterLayout:
     """Return the layout of the nodes with these configurations. Raises StartError if a node has no
     broker role."""
     is_static = any(config.controller_quorum_voters for config in configs.values())
-    nodes = [_cluster_node(config) for config in configs.values()]
+    nodes = [cluster_node(config) for config in configs.values()]
     return ClusterLayout(nodes, is_dynamic=not is_static)
 
 
@@ -278,7 +278,7 @@ def nodes_of(path: Path) -> dict[int, BrokerConfig]:
     return configs
 
 
-def _cluster_node(config: BrokerConfig) -> ClusterNode:
+def cluster_node(config: BrokerConfig) -> ClusterNode:
     """Return a node's id and ports. Raises StartError if it has no broker role."""
     controllers = config.controller_listeners
     if not config.broker_listeners:

@@ -3,9 +3,11 @@
 A broker holds the lock `.lock` of its data folder, which has its process id: by it, a node is found
 whether `ottla cluster` or the user started it. Killing and stopping are signals. The running
 `ottla cluster` starts a node again, as its child, with the same output file. A file `start` in the
-node's folder requests that; `ottla cluster` deletes it before the start.
+node's folder requests that; `ottla cluster` deletes it before the start. So it also starts a node
+that was added to the folder meanwhile. A file `leaving` says that the node's end is no failure,
+because another command removes the node from the cluster.
 
-Owns that file. Never starts a process.
+Owns these files. Never starts a process.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ WAIT_S = 60.0
 """The time for a node to end, or to accept connections: it may have much to write or to read."""
 _POLL_S = 0.05
 _REQUEST = "start"
+_LEAVING = "leaving"
 
 
 def holder_of(folder: Path) -> int | None:
@@ -69,6 +72,37 @@ class RunningNode:
         it does not run, or has not ended after WAIT_S."""
         return self._end(signal.SIGKILL)
 
+    @property
+    def process(self) -> int | None:
+        """The id of the node's process; None if it does not run. Do not ask while it starts."""
+        return self._pid()
+
+    def serves(self) -> bool:
+        """Return whether the node accepts connections of clients."""
+        return accepts(*self._address)
+
+    def start(self) -> None:
+        """Have the node started by the running `ottla cluster`, and wait until it accepts
+        connections. Raises StartError after WAIT_S."""
+        ask_to_start(self.folder, self.node_id)
+        self._wait(
+            lambda: not _start_request_file(self.folder, self.node_id).exists(),
+            "is not started",
+        )
+        self._wait(self.serves, "does not serve yet")
+
+    def leave(self) -> None:
+        """Stop the node cleanly, if it runs, as a node that leaves the cluster. Raises StartError
+        if it has not ended after WAIT_S."""
+        (self.folder / f"broker-{self.node_id}" / _LEAVING).touch()
+        if self._pid() is not None:
+            self._end(signal.SIGTERM)
+
+    def stay(self) -> None:
+        """Have a node that was to leave started again."""
+        take_leave_back(self.folder, self.node_id)
+        self.start()
+
     def restart(self) -> int:
         """Stop the node cleanly if it runs, and have it started again.
 
@@ -88,10 +122,14 @@ class RunningNode:
             lambda: not _start_request_file(self.folder, self.node_id).exists(),
             "is not started again",
         )
-        port = self.config.broker_listeners[0].port
-        host = self.config.broker_listeners[0].host or "localhost"
-        self._wait(lambda: accepts(host, port), "does not serve yet")
+        self._wait(self.serves, "does not serve yet")
         return self._pid() or 0
+
+    @property
+    def _address(self) -> tuple[str, int]:
+        """Host and port of the listener for clients."""
+        listener = self.config.broker_listeners[0]
+        return listener.host or "localhost", listener.port
 
     def _pid(self) -> int | None:
         """Return the id of the process that locks the data folder, None if there is none."""
@@ -139,6 +177,23 @@ def is_asked_to_start(folder: Path, node_id: int) -> bool:
 def take_request(folder: Path, node_id: int) -> None:
     """Delete the file that requests a start of the node, if it exists."""
     _start_request_file(folder, node_id).unlink(missing_ok=True)
+
+
+def nodes_asked_to_start(folder: Path) -> list[int]:
+    """Return the ids of the nodes whose folders have a file that requests a start."""
+    requests = folder.glob(f"broker-*/{_REQUEST}")
+    ids = [request.parent.name.removeprefix("broker-") for request in requests]
+    return sorted(int(node_id) for node_id in ids if node_id.isdecimal())
+
+
+def is_leaving(folder: Path, node_id: int) -> bool:
+    """Return whether another command removes the node from the cluster."""
+    return (folder / f"broker-{node_id}" / _LEAVING).exists()
+
+
+def take_leave_back(folder: Path, node_id: int) -> None:
+    """Let the end of the node be a failure again, as of each node that belongs to the cluster."""
+    (folder / f"broker-{node_id}" / _LEAVING).unlink(missing_ok=True)
 
 
 def _start_request_file(folder: Path, node_id: int) -> Path:

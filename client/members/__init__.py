@@ -1,0 +1,1 @@
+"""The members of a cluster: voters of its quorum, brokers with their replicas; changes of both."""

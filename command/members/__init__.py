@@ -1,0 +1,1 @@
+"""Changes of a running `ottla cluster`: nodes that join, and nodes that leave."""
