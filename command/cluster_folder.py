@@ -180,7 +180,7 @@ def _existing_layout(
     Raises StartError if a controller's file is missing, for fewer nodes than there are, or if nodes
     would get the same port.
     """
-    for node_id in _voters_of(configs):
+    for node_id in voters_of(configs):
         if node_id not in configs:
             raise StartError(
                 f"{properties_file(path, node_id)} is missing: node {node_id} is a controller of "
@@ -213,7 +213,7 @@ def layout_of(configs: dict[int, BrokerConfig]) -> ClusterLayout:
     return ClusterLayout(nodes, is_dynamic=not is_static)
 
 
-def _voters_of(configs: dict[int, BrokerConfig]) -> list[int]:
+def voters_of(configs: dict[int, BrokerConfig]) -> list[int]:
     """Return the ids of the voters: those in the files of a static quorum, else those that the
     metadata logs of all controllers name. The log of a node that has missed the latest changes may
     name further ones."""

@@ -29,6 +29,7 @@ PORTS = CONTROLLER_PORTS_FROM + BROKERS_MAX
 HOST = "localhost"
 VOTERS_KEY = "controller.quorum.voters"
 BOOTSTRAP_KEY = "controller.quorum.bootstrap.servers"
+REPLICAS_KEY = "default.replication.factor"
 
 _REPLICAS = 3
 _Key = tuple[str, str, str]
@@ -285,7 +286,7 @@ def _replication_keys(nodes: int) -> Sequence[_Key]:
     return [
         (
             "Replicas of a topic that is created without a number of replicas.",
-            "default.replication.factor",
+            REPLICAS_KEY,
             replicas,
         ),
         (
@@ -312,6 +313,17 @@ def _replication_keys(nodes: int) -> Sequence[_Key]:
         ),
         (enough, "share.coordinator.state.topic.min.isr", in_sync),
     ]
+
+
+def replication_changes(keys: Mapping[str, str], nodes: int) -> dict[str, str]:
+    """Return the keys for numbers of replicas with their values in a cluster of so many nodes; none
+    if a file's `keys` have these values, or values that the user has chosen."""
+    wanted, *others = [
+        {name: value for _, name, value in _replication_keys(size)}
+        for size in (nodes, *range(1, _REPLICAS + 1))
+    ]
+    present = {name: keys.get(name) for name in wanted}
+    return wanted if present != wanted and present in others else {}
 
 
 def _section(name: str, keys: Sequence[_Key]) -> str:

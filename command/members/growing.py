@@ -20,7 +20,7 @@ from client.members.replicas import registered_brokers
 from client.refusals import Refused
 from command.members.free_ports import refuse_taken_port
 from command.members.local_cluster import LocalCluster
-from command.members.plans import check_dynamic, check_majority, check_voters_with, nodes_to_add
+from command.members.plans import check_dynamic, check_voters_with, nodes_to_add
 from protocol.errors import ErrorCode
 
 _FINISHES = "ottla cluster grow tries again"
@@ -34,6 +34,8 @@ class Growth(NamedTuple):
     nodes: list[int]
     controllers: list[int]
     """Those of them that are voters of the quorum."""
+    replicas: int | None
+    """How many replicas new topics get after a restart of the nodes; None: as many as before."""
 
 
 def grow(
@@ -51,7 +53,7 @@ def grow(
     step. Raises StartError and Refused.
     """
     cluster = LocalCluster(folder, command_config)
-    check_majority(cluster.layout.controllers, cluster.running())
+    cluster.check_majority()
     unfinished = cluster.ask(lambda client: _unfinished(cluster, client))
     wanted = count if count is not None else len(unfinished) or 1
     added = nodes_to_add(
@@ -71,8 +73,7 @@ def grow(
         for node_id in controllers:
             _make_voter(cluster, node_id)
             note(f"node {node_id} is a voter of the quorum")
-    cluster.write_addresses()
-    return Growth(joining, controllers)
+    return Growth(joining, controllers, cluster.write_shared_keys())
 
 
 def _start(cluster: LocalCluster, node_id: int, note: Callable[[str], None]) -> None:

@@ -25,10 +25,18 @@ from command.cluster_folder import (
     layout_of,
     nodes_of,
     properties_file,
+    voters_of,
     write_node,
 )
-from command.cluster_layout import ClusterLayout, ClusterNode, with_keys
+from command.cluster_layout import (
+    REPLICAS_KEY,
+    ClusterLayout,
+    ClusterNode,
+    replication_changes,
+    with_keys,
+)
 from command.cluster_security import ADMIN_USER
+from command.members.plans import check_majority
 from command.nodes.running import RunningNode, holder_of
 from ground.filesystem import LocalFilesystem
 from storage.directories.log_dirs import read_meta_properties
@@ -71,9 +79,11 @@ class LocalCluster:
                 f"{self.path} (--dir names a cluster)"
             )
 
-    def running(self) -> list[int]:
-        """Return the ids of the nodes that accept connections."""
-        return [node_id for node_id in self.configs if self.node(node_id).serves()]
+    def check_majority(self) -> None:
+        """Raise StartError if fewer than a majority of the voters run: each request would only end
+        after a long wait then. A voter that a log lacks still makes no false alarm."""
+        voters = [node_id for node_id in voters_of(self.configs) if node_id in self.configs]
+        check_majority(voters, [node_id for node_id in voters if self.node(node_id).serves()])
 
     def node(self, node_id: int) -> RunningNode:
         """Return a node, to start and stop it. Raises StartError if there is none."""
@@ -149,20 +159,28 @@ class LocalCluster:
         format_all(self.path, after, credentials)
         self._reload()
 
-    def write_addresses(self) -> None:
-        """Write the addresses of the present controllers to the files of all nodes, which read them
-        at their next start. A static quorum names its voters there, so its files stay."""
-        if not self.layout.is_dynamic:
-            return
-        for node_id in self.configs:
+    def write_shared_keys(self) -> int | None:
+        """Write to the files of all nodes the keys that depend on the members: the addresses of the
+        controllers, and the numbers of replicas. The nodes read them at their next start.
+
+        Return the number of replicas of new topics if it has changed, else None. A static quorum
+        names its voters in the files, so they stay; so do numbers that the user has changed.
+        """
+        replicas = None
+        for node_id, config in self.configs.items():
             file = properties_file(self.path, node_id)
             before = file.read_text("utf-8")
-            after = with_keys(before, self.layout.quorum_keys)
+            numbers = replication_changes(config.originals, len(self.configs))
+            keys = {**numbers, **(self.layout.quorum_keys if self.layout.is_dynamic else {})}
+            after = with_keys(before, keys)
+            if numbers:
+                replicas = int(numbers[REPLICAS_KEY])
             if after != before:
                 unfinished = file.with_name(f"{file.name}.tmp")
                 shutil.copy(file, unfinished)  # with its mode: a secured file has a password
                 unfinished.write_text(after, "utf-8")
                 unfinished.replace(file)
+        return replicas
 
     def forget(self, node_id: int) -> list[str]:
         """Delete the files of a node that has left the cluster: first its configuration, so that no
@@ -178,7 +196,6 @@ class LocalCluster:
         properties_file(self.path, node_id).unlink()
         shutil.rmtree(own, ignore_errors=True)
         self._reload()
-        self.write_addresses()
         return elsewhere
 
     def _remove_remains(self, node_id: int) -> None:

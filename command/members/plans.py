@@ -15,6 +15,7 @@ from client.core.leaders import Partition
 from client.members.quorum import Quorum
 from client.members.replicas import AssignedPartition
 from client.refusals import Refused
+from client.tables import counted
 from command.cluster_layout import (
     BROKERS_MAX,
     CONTROLLERS_MAX,
@@ -162,10 +163,10 @@ def new_places(
             after = tuple(replica for replica in before if replica != node_id)
         else:
             name, index = partition.partition
-            others = len([broker for broker in brokers if broker != node_id])
+            others = _ids([broker for broker in sorted(brokers) if broker != node_id])
             raise Refused(
-                f"{name}-{index} has {len(before)} replicas, and {others} other brokers are alive: "
-                "start or add a broker first, or let partitions have fewer replicas with "
+                f"{name}-{index} has {counted(len(before), 'replica')}, too many for the "
+                f"other live brokers ({others or 'none'}): start or add a broker first, or use "
                 "--fewer-replicas"
             )
         places[partition.partition] = after

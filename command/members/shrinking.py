@@ -28,7 +28,6 @@ from command.cluster_layout import VOTERS_KEY
 from command.members.local_cluster import LocalCluster
 from command.members.plans import (
     check_dynamic,
-    check_majority,
     check_voters_without,
     new_places,
 )
@@ -42,6 +41,8 @@ class Shrinkage(NamedTuple):
     """The ids of the nodes that remain."""
     kept_folders: list[str]
     """Data folders outside of the cluster's folder, which stay."""
+    replicas: int | None
+    """How many replicas new topics get after a restart of the nodes; None: as many as before."""
 
 
 def shrink(
@@ -69,7 +70,7 @@ def shrink(
     _check_no_replicas(cluster, node_id)
     _unregister(cluster, node_id)
     kept = cluster.forget(node_id)
-    return Shrinkage(list(cluster.configs), kept)
+    return Shrinkage(list(cluster.configs), kept, cluster.write_shared_keys())
 
 
 def _check(cluster: LocalCluster, node_id: int) -> None:
@@ -86,7 +87,7 @@ def _check(cluster: LocalCluster, node_id: int) -> None:
             "it cannot leave: remove a node that is only a broker, or make a new cluster in "
             "another --dir"
         )
-    check_majority(layout.controllers, cluster.running())
+    cluster.check_majority()
 
 
 def _check_quorum(client: ClusterClient, node_id: int) -> None:
@@ -111,7 +112,7 @@ def _move_replicas(
         places = new_places(partitions, node_id, alive, fewer_replicas=fewer_replicas)
         if remaining and not said:
             said.append(len(remaining))
-            note(f"{counted(len(remaining), 'replica')} move from node {node_id} to other brokers")
+            note(f"{counted(len(remaining), 'replica')} to move away from node {node_id}")
         if places:
             reassign(client, places)
         names = [f"{topic}-{index}" for topic, index in (entry.partition for entry in remaining)]

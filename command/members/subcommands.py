@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from client.tables import counted
 from command.admin.options import with_json
 from command.help_pages.number_ranges import WholeNumber
 from command.output import done, echo_json, note
@@ -51,6 +52,13 @@ def _command_config(context: click.Context, file: str | None) -> str | None:
     """Return the file of client properties; the option may also stand before the subcommand."""
     assert context.parent is not None
     return file or context.parent.params["command_config"]
+
+
+def _note_replicas(replicas: int | None) -> None:
+    """Print how many replicas new topics get, if the files of the nodes have changed."""
+    if replicas is not None:
+        shown = counted(replicas, "replica")
+        note(f"new topics get {shown} by default after ottla cluster restart N of each node")
 
 
 def _report(text: str, values: Mapping[str, object], *, as_json: bool) -> None:
@@ -151,6 +159,7 @@ def grow_cluster(
     shown = ", ".join(map(str, growth.nodes))
     text = f"new in the cluster: {shown}" if growth.nodes else "nothing was to be added"
     values = {"nodes": growth.nodes, "controllers": growth.controllers}
+    _note_replicas(growth.replicas)
     _report(text, values, as_json=as_json)
 
 
@@ -192,6 +201,7 @@ def shrink_cluster(
     )
     kept = f"; its data in {', '.join(end.kept_folders)} stays" if end.kept_folders else ""
     text = f"node {node_id} has left the cluster of nodes {', '.join(map(str, end.nodes))}{kept}"
+    _note_replicas(end.replicas)
     _report(text, {"left": node_id, "nodes": end.nodes}, as_json=as_json)
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 import signal
 import subprocess
-import sys
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
@@ -21,57 +16,16 @@ from confluent_kafka.admin import AdminClient
 
 from broker.config.properties import parse_properties
 from command.cluster_folder import open_folder
-from tests.tools.java_tools import PROJECT_DIR, java_command
+from tests.compat.local_clusters import (
+    DEADLINE_S,
+    ENVIRONMENT,
+    Cluster,
+    ottla,
+    status,
+    wait_for_status,
+)
+from tests.tools.java_tools import java_command
 from tests.tools.ports import free_base
-
-DEADLINE_S = 60
-
-
-def ottla(*arguments: str) -> list[str]:
-    return [sys.executable, "-P", "-m", "command", *arguments]
-
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT_DIR)}
-
-
-class Cluster:
-    """The command, running; what it said, line by line."""
-
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.process = subprocess.Popen(
-            ottla("cluster", "--dir", str(folder), *options),
-            env=ENVIRONMENT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.lines: list[str] = []
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def wait_for(self, pattern: str, since: int = 0) -> re.Match[str]:
-        """The first line from number `since` on that matches."""
-        deadline = time.monotonic() + DEADLINE_S
-        while True:
-            for line in self.lines[since:]:
-                if found := re.search(pattern, line):
-                    return found
-            assert time.monotonic() < deadline and self.process.poll() is None, self.lines
-            time.sleep(0.02)
-
-    def end(self, number: int = signal.SIGINT) -> int:
-        """Its exit code after a signal."""
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        code = self.process.wait(DEADLINE_S)
-        self._reader.join()
-        return code
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as out:
-            for line in out:
-                self.lines.append(line.rstrip("\n"))
 
 
 @pytest.fixture
@@ -84,27 +38,6 @@ def clusters() -> Iterator[list[Cluster]]:
             one.process.send_signal(signal.SIGINT)
             one.process.send_signal(signal.SIGTERM)  # the second kills
         one.end()
-
-
-def status(servers: str, *options: str) -> tuple[int, dict[str, Any]]:
-    done = subprocess.run(
-        ottla("status", "--json", "--bootstrap-server", servers, *options),
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-    )
-    return done.returncode, json.loads(done.stdout) if done.stdout else {}
-
-
-def wait_for_status(servers: str, code: int, *options: str) -> dict[str, Any]:
-    deadline = time.monotonic() + DEADLINE_S
-    while True:
-        found, told = status(servers, *options)
-        if found == code:
-            return told
-        assert time.monotonic() < deadline, told
-        time.sleep(0.2)
 
 
 def produce(servers: str, values: Sequence[bytes], **login: str) -> None:
