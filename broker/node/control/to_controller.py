@@ -79,6 +79,11 @@ class ControllerAddress:
         """The id of the quorum's leader, None while it is unknown."""
         return self._quorum.leader_id
 
+    def of(self, leader_id: int) -> tuple[str, int] | None:
+        """Return the host and port of a controller, None if they are unknown. A controller may move
+        to another address."""
+        return self._address_of(leader_id)
+
     def channel(self, leader_id: int) -> Channel | None:
         """Return a new channel to `leader_id`; None if its address is unknown."""
         endpoint = self._address_of(leader_id)
@@ -110,6 +115,7 @@ class NodeToController:
         self.refuse = refuse
         self._channel: Channel | None = None
         self._channel_to: int | None = None
+        self._channel_address: tuple[str, int] | None = None
         self._pending: dict[_PendingRequest, None] = {}
         self._stopped = False
 
@@ -193,16 +199,18 @@ class NodeToController:
     def _channel_for(self, leader_id: int) -> Channel | None:
         """Return the channel to this controller, or None if it has no address.
 
-        Closes the channel to another.
+        Closes the channel to another, and to an address that this controller has left.
         """
-        if leader_id != self._channel_to:
+        place = self._address.of(leader_id)
+        if (leader_id, place) != (self._channel_to, self._channel_address):
             self._close_channel()
             self._channel = self._address.channel(leader_id)
-            self._channel_to = leader_id
+            self._channel_to, self._channel_address = leader_id, place
         return self._channel
 
     def _close_channel(self) -> None:
         channel, self._channel, self._channel_to = self._channel, None, None
+        self._channel_address = None
         if channel is not None:
             channel.close()
 

@@ -65,10 +65,15 @@ class World:
         self.scheduler = SimScheduler()
         self.channels: dict[tuple[str, int], FakeChannel] = {}
         self.local: list[tuple[RequestContext, Any, Callable[[Any], None]]] = []
-        endpoints = {OTHER: ("other", 2), THIRD: ("third", 3)}
+        self.endpoints = {OTHER: ("other", 2), THIRD: ("third", 3)}
         self.refusals: list[tuple[int, str]] = []
         address = ControllerAddress(
-            ME, self, self.ask_here, endpoints.get, self, lambda *one: self.refusals.append(one)
+            ME,
+            self,
+            self.ask_here,
+            self.endpoints.get,
+            self,
+            lambda *one: self.refusals.append(one),
         )
         self.turns = Turns()
         self.way = NodeToController(
@@ -150,6 +155,19 @@ def test_another_leader_takes_over_what_waits_for_the_old_one() -> None:
     assert world.other.closed
     world.channels[("third", 3)].answer(OK)
     world.scheduler.run_for(2 * TIMEOUT_MS)
+    assert world.answers == [OK]
+
+
+def test_a_leader_that_moves_is_asked_at_its_other_address() -> None:
+    """A broker that starts knows the address in its own log first."""
+    world = World(OTHER)
+    world.send()
+    first = world.other
+    first.answer(None, ChannelFailure.LOST)
+    world.endpoints[OTHER] = ("moved", 4)
+    world.scheduler.run_for(RETRY_BACKOFF_MS)
+    assert first.closed
+    world.channels[("moved", 4)].answer(OK)
     assert world.answers == [OK]
 
 
