@@ -313,6 +313,8 @@ def format_all(path: Path, layout: ClusterLayout, credentials: ClusterCredential
         for node_id, config in configs.items()
         if is_formatted(config, filesystem, cluster_id)
     }
+    if len(formatted) == len(configs):
+        return cluster_id
     chosen = _first_voters(path, layout, formatted, filesystem)
     for node_id, config in configs.items():
         if node_id not in formatted:
@@ -353,16 +355,23 @@ def _first_voters(
                 "restore a controller's data, or begin with another --dir"
             )
         return none
-    directories = {node_id: random_uuid(os.urandom) for node_id in layout.controllers}
+    entries = {
+        node.node_id: (node.controller_port, random_uuid(os.urandom))
+        for node in layout.nodes
+        if node.controller_port is not None
+    }
     for node_id in remaining:
         voters = voters_on_disk(filesystem, formatted[node_id].metadata_log_dir)
         if voters is not None:
-            directories = {voter.key.id: voter.key.directory_id for voter in voters.voters}
+            entries = {
+                voter.key.id: (voter.endpoints[0].port, voter.key.directory_id)
+                for voter in voters.voters
+            }
     text = ",".join(
-        f"{node_id}@{HOST}:{layout.node(node_id).controller_port}:{uuid_to_string(directory_id)}"
-        for node_id, directory_id in directories.items()
+        f"{node_id}@{HOST}:{port}:{uuid_to_string(directory_id)}"
+        for node_id, (port, directory_id) in entries.items()
     )
-    return none | {node_id: FirstVoters(initial_controllers=text) for node_id in directories}
+    return none | {node_id: FirstVoters(initial_controllers=text) for node_id in entries}
 
 
 def _has_run(config: BrokerConfig, filesystem: LocalFilesystem) -> bool:

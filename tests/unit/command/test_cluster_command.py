@@ -21,7 +21,15 @@ import pytest
 from broker.config.start_error import StartError
 from command import cluster_command
 from command.cluster_command import run_cluster
-from command.cluster_folder import open_folder
+from command.cluster_folder import (
+    format_all,
+    layout_of,
+    nodes_of,
+    open_folder,
+    properties_file,
+    write_node,
+)
+from command.members.plans import nodes_to_add
 from command.nodes.running import ask_to_start, is_asked_to_start
 from ottla.launcher import READY
 from tests.tools.ports import free_base
@@ -211,6 +219,50 @@ def test_a_node_is_started_again_where_somebody_asks_for_it(
         ask_to_start(tmp_path / "c", 2)
         said.wait_for("node 2 serves on port")
         assert pid_of(2, said) != first and not is_asked_to_start(tmp_path / "c", 2)
+        interrupt()
+
+    assert run_while(said, story, tmp_path / "c", 2) == 0
+
+
+def test_nodes_join_and_leave_while_it_runs(
+    nodes: Callable[..., None], said: Said, tmp_path: Path
+) -> None:
+    folder = tmp_path / "c"
+
+    def story() -> None:
+        said.wait_for("the cluster is ready")
+        layout = layout_of(nodes_of(folder))
+        (node,) = nodes_to_add(layout, 1)
+        after = layout.with_nodes(node)
+        write_node(folder, node, after, None, None)
+        format_all(folder, after, None)
+        ask_to_start(folder, node.node_id)
+        said.wait_for("node 3 serves on port")
+        said.wait_for(f"the cluster is ready: bootstrap servers {after.bootstrap_servers}")
+
+        (folder / "broker-1" / "leaving").touch()
+        os.kill(pid_of(1, said), signal.SIGTERM)
+        said.wait_for("node 1 stopped")
+        properties_file(folder, 1).unlink()
+        said.wait_for("node 1 has left the cluster")
+        said.wait_for(f"bootstrap servers {after.without(1).bootstrap_servers}\n")
+        assert "dead" not in said.text
+        interrupt()
+
+    assert run_while(said, story, folder, 2) == 0
+    assert "node 3 stopped" in said.text
+
+
+def test_a_node_that_joins_with_a_wrong_file_is_told(
+    nodes: Callable[..., None], said: Said, tmp_path: Path
+) -> None:
+    def story() -> None:
+        said.wait_for("the cluster is ready")
+        ask_to_start(tmp_path / "c", 7)
+        properties_file(tmp_path / "c", 8).write_text("node.id=eight\n")
+        ask_to_start(tmp_path / "c", 8)
+        said.wait_for("node 8 is not started: ")
+        assert not is_asked_to_start(tmp_path / "c", 7)
         interrupt()
 
     assert run_while(said, story, tmp_path / "c", 2) == 0

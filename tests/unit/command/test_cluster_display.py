@@ -47,6 +47,22 @@ def test_each_change_is_one_line_and_said_once() -> None:
     assert shown.changes() == []
 
 
+def test_a_node_that_has_left_is_told_once_and_may_come_back() -> None:
+    shown = view()
+    set_all(shown, NodeState.SERVING)
+    shown.changes()
+    node = shown.nodes[3]
+    shown.remove(3)
+    shown.layout = shown.layout.without(3)
+    assert shown.changes() == [
+        "ottla: node 3 has left the cluster",
+        "ottla: the cluster is ready: bootstrap servers localhost:9092,localhost:9093",
+    ]
+    assert shown.changes() == []
+    shown.nodes[3] = node
+    assert "ottla: node 3 serves on port 9094 (process 103)" in shown.changes()
+
+
 def test_the_bootstrap_servers_are_said_when_all_serve() -> None:
     shown = view(2)
     shown.nodes[1].state = NodeState.SERVING

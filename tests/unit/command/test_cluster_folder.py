@@ -11,10 +11,33 @@ from broker.config.file import load_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from command.cluster_folder import open_folder
+from controller.metadata.snapshot import encode_snapshot
+from controller.metadata.version import LATEST_LEVEL
+from controller.raft.quorum_voters import DYNAMIC_LEVEL, control_records, voters_on_disk
+from controller.raft.voter_set import ReplicaKey, Voter, VoterSet
+from ground.filesystem import LocalFilesystem
+from storage.directories.log_dirs import read_meta_properties
+from tests.tools.static_cluster import static_files
 
 
 def config(folder: Path, node_id: int) -> BrokerConfig:
     return load_config(str(folder / f"broker-{node_id}.properties"), ())
+
+
+def first_voters(folder: Path, node_id: int) -> dict[int, bytes] | None:
+    """Return the directory ids of the voters in a node's metadata log."""
+    voters = voters_on_disk(LocalFilesystem(), str(folder / f"broker-{node_id}" / "data"))
+    return voters and {voter.key.id: voter.key.directory_id for voter in voters.voters}
+
+
+def directory_id(folder: Path, node_id: int) -> bytes | None:
+    properties = read_meta_properties(LocalFilesystem(), str(folder / f"broker-{node_id}" / "data"))
+    return properties and properties.directory_id
+
+
+def pretend_a_start(folder: Path, node_id: int) -> None:
+    """Add the segment that a node creates at its first start."""
+    (folder / f"broker-{node_id}/data/__cluster_metadata-0" / f"{0:020}.log").touch()
 
 
 def test_a_new_folder_has_three_formatted_nodes_of_one_cluster(tmp_path: Path) -> None:
@@ -24,6 +47,75 @@ def test_a_new_folder_has_three_formatted_nodes_of_one_cluster(tmp_path: Path) -
     for node_id in (1, 2, 3):
         written = (folder / f"broker-{node_id}" / "data" / "meta.properties").read_text()
         assert f"cluster.id={opened.cluster_id}" in written and f"node.id={node_id}" in written
+
+
+def test_all_nodes_begin_with_the_same_voters(tmp_path: Path) -> None:
+    open_folder(str(tmp_path), 4, 20_000)
+    ids = {node_id: directory_id(tmp_path, node_id) for node_id in (1, 2, 3)}
+    assert len(set(ids.values())) == 3
+    assert [first_voters(tmp_path, node_id) for node_id in (1, 2, 3)] == [ids] * 3
+    assert first_voters(tmp_path, 4) is None
+
+
+def test_an_interrupted_first_start_goes_on_with_the_same_voters(tmp_path: Path) -> None:
+    open_folder(str(tmp_path), 3, 20_000)
+    before = first_voters(tmp_path, 1)
+    shutil.rmtree(tmp_path / "broker-3")
+    open_folder(str(tmp_path), None, None)
+    assert first_voters(tmp_path, 3) == before is not None
+    assert directory_id(tmp_path, 3) == before[3]
+
+
+def test_a_controller_with_an_empty_disk_begins_without_a_vote(tmp_path: Path) -> None:
+    """It might have voted, and the empty disk does not know."""
+    open_folder(str(tmp_path), 3, 20_000)
+    before = first_voters(tmp_path, 1)
+    pretend_a_start(tmp_path, 1)
+    shutil.rmtree(tmp_path / "broker-3")
+    open_folder(str(tmp_path), None, None)
+    assert before is not None and first_voters(tmp_path, 3) is None
+    assert directory_id(tmp_path, 3) not in (None, before[3])
+
+
+def test_without_the_data_of_any_controller(tmp_path: Path) -> None:
+    open_folder(str(tmp_path), 2, 20_000)
+    (tmp_path / "broker-2/data/__cluster_metadata-0").mkdir()
+    pretend_a_start(tmp_path, 2)
+    shutil.rmtree(tmp_path / "broker-1")
+    assert refusal(tmp_path) == (
+        f"the data of all controllers of {tmp_path} is missing, and with it the metadata: restore "
+        "a controller's data, or begin with another --dir"
+    )
+
+
+def test_a_static_cluster_of_an_earlier_release_stays_so(tmp_path: Path) -> None:
+    static_files(tmp_path, 3, 20_000)
+    opened = open_folder(str(tmp_path), 4, 30_000)
+    assert not opened.layout.is_dynamic
+    for node_id in (1, 2, 3, 4):
+        moved = config(tmp_path, node_id)
+        assert [voter.port for voter in moved.controller_quorum_voters] == [30_010, 30_011, 30_012]
+        assert moved.controller_quorum_bootstrap_servers == ()
+    assert first_voters(tmp_path, 1) is None
+
+
+def test_ports_that_the_controllers_keep_are_not_for_clients(tmp_path: Path) -> None:
+    open_folder(str(tmp_path), 3, 20_000)
+    assert refusal(tmp_path, None, 20_009) == (
+        "--port 20009: the controllers keep the ports 20010, 20011, 20012, which the cluster's "
+        "metadata has: choose a --port whose nodes need other ports"
+    )
+
+
+def test_a_voter_that_has_left_is_not_missing(tmp_path: Path) -> None:
+    """The log of a node that was down then still names the voter."""
+    open_folder(str(tmp_path), 3, 20_000)
+    first_snapshot = next((tmp_path / "broker-1/data/__cluster_metadata-0").glob("*.checkpoint"))
+    after = VoterSet(tuple(Voter(ReplicaKey(node_id, b"%16d" % node_id)) for node_id in (1, 3)))
+    control = control_records(DYNAMIC_LEVEL, after)
+    first_snapshot.write_bytes(encode_snapshot((), LATEST_LEVEL, 0, 0, 0, control))
+    (tmp_path / "broker-2.properties").unlink()
+    assert open_folder(str(tmp_path), None, None).layout.controllers == [1, 3]
 
 
 def test_it_goes_on_with_what_is_there(tmp_path: Path) -> None:

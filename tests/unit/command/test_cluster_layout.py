@@ -8,7 +8,20 @@ import pytest
 
 from broker.config.parse import parse_config
 from broker.config.properties import parse_properties
-from command.cluster_layout import BROKERS_MAX, PORTS, grown, moved, new_layout, with_keys
+from command.cluster_layout import (
+    BROKERS_MAX,
+    PORTS,
+    ClusterLayout,
+    grown,
+    moved,
+    new_layout,
+    replication_changes,
+    with_keys,
+)
+
+
+def keys(layout: ClusterLayout, node_id: int) -> dict[str, str]:
+    return parse_properties(layout.properties(layout.node(node_id), f"/c/{node_id}"))
 
 
 @pytest.mark.parametrize("brokers", range(1, BROKERS_MAX + 1))
@@ -23,6 +36,17 @@ def test_every_file_is_a_configuration_without_a_warning(brokers: int) -> None:
         assert [voter.node_id for voter in config.controller_quorum_voters] == layout.controllers
         assert config.default_replication_factor == min(brokers, 3)
         assert config.min_insync_replicas == (2 if brokers >= 3 else 1)
+
+
+@pytest.mark.parametrize("brokers", range(1, BROKERS_MAX + 1))
+def test_the_file_of_a_dynamic_quorum_has_addresses_of_controllers(brokers: int) -> None:
+    layout = new_layout(brokers, 20_000, is_dynamic=True)
+    for node in layout.nodes:
+        config = parse_config(keys(layout, node.node_id))
+        assert config.warnings == () and config.controller_quorum_voters == ()
+        assert config.controller_quorum_bootstrap_servers == tuple(
+            f"localhost:{20_009 + node_id}" for node_id in layout.controllers
+        )
 
 
 def test_the_number_of_controllers_is_odd_and_at_most_five() -> None:
@@ -45,6 +69,33 @@ def test_a_fourth_node_joins_as_a_broker_and_the_voters_stay() -> None:
     assert list(four.nodes[:3]) == list(three.nodes)
     assert four.nodes[3].port == 9095 and four.nodes[3].controller_port is None
     assert four.quorum_voters == three.quorum_voters
+
+
+def test_a_node_that_joins_gets_the_lowest_free_id() -> None:
+    left = new_layout(3, 9092, is_dynamic=True).without(2)
+    after = grown(left, 4)
+    assert [node.node_id for node in after.nodes] == [1, 2, 3, 4]
+    assert [node.port for node in after.nodes] == [9092, 9093, 9094, 9095]
+    assert after.controllers == [1, 3] and after.is_dynamic
+
+
+def test_controllers_of_a_dynamic_quorum_keep_their_ports_as_the_metadata_has_them() -> None:
+    layout = moved(new_layout(3, 9092, is_dynamic=True), 30_000)
+    assert [node.port for node in layout.nodes] == [30_000, 30_001, 30_002]
+    assert layout.quorum_bootstrap_servers == "localhost:9102,localhost:9103,localhost:9104"
+    alone = moved(new_layout(2, 9092, is_dynamic=True), 30_000)
+    assert alone.quorum_bootstrap_servers == "localhost:30010", "it tells the others itself"
+
+
+def test_numbers_of_replicas_follow_the_nodes_unless_the_user_has_chosen_others() -> None:
+    of_one, of_three = (keys(new_layout(nodes), 1) for nodes in (1, 3))
+    assert replication_changes(of_one, 1) == {}
+    changes = replication_changes(of_one, 3)
+    assert {**of_one, **changes}["default.replication.factor"] == "3"
+    assert all(of_three[name] == value for name, value in changes.items())
+    assert replication_changes(of_three, 9) == {}
+    assert replication_changes(of_three, 2)["min.insync.replicas"] == "1"
+    assert replication_changes({**of_three, "min.insync.replicas": "1"}, 1) == {}
 
 
 def test_a_moved_cluster_keeps_its_roles() -> None:

@@ -21,6 +21,9 @@ from command.nodes.running import (
     ask_to_start,
     holder_of,
     is_asked_to_start,
+    is_leaving,
+    nodes_asked_to_start,
+    take_leave_back,
     take_request,
 )
 from ground.filesystem import LocalFilesystem
@@ -100,6 +103,24 @@ def test_a_node_is_stopped_and_started_by_the_cluster(
     assert first.returncode == -signal.SIGTERM
     assert held is not None
     held.release()
+
+
+def test_a_node_that_leaves_is_stopped_and_its_end_is_no_failure(folder: str, node: Node) -> None:
+    process = node()
+    RunningNode(folder, 2).leave()
+    assert process.wait() == -signal.SIGTERM and is_leaving(Path(folder), 2)
+    RunningNode(folder, 2).leave()  # again, without a process
+    take_leave_back(Path(folder), 2)
+    assert not is_leaving(Path(folder), 2)
+
+
+def test_nodes_that_are_to_be_started(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "WAIT_S", 0.05)
+    assert nodes_asked_to_start(Path(folder)) == []
+    with pytest.raises(StartError, match=r"node 2 is not started after .*ottla\.log"):
+        RunningNode(folder, 2).start()
+    ask_to_start(Path(folder), 11)
+    assert nodes_asked_to_start(Path(folder)) == [2, 11]
 
 
 def test_what_takes_too_long_is_told(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
