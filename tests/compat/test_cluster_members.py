@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from command.members.local_cluster import LocalCluster
+from command.members.plans import nodes_to_add
 from tests.chaos.stock_producers import Confluent
 from tests.compat.local_clusters import (
     DEADLINE_S,
@@ -20,6 +23,7 @@ from tests.compat.local_clusters import (
     wait_for_status,
 )
 from tests.tools.ports import free_base
+from tests.tools.static_cluster import static_files
 from tests.tools.waiting import wait_until
 
 TOPIC, PARTITIONS = "moves", 4
@@ -31,10 +35,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cluster(folder: Path) -> Iterator[Cluster]:
-    running = Cluster(folder, "--brokers", "3", "--port", str(free_base()))
-    yield running
-    running.end()
+def start(folder: Path) -> Iterator[Callable[..., Cluster]]:
+    """A function that starts the cluster of the folder, with options."""
+    running: list[Cluster] = []
+
+    def begin(*options: str) -> Cluster:
+        running.append(Cluster(folder, *options))
+        return running[-1]
+
+    yield begin
+    for cluster in running:
+        cluster.end()
+
+
+@pytest.fixture
+def cluster(start: Callable[..., Cluster]) -> Cluster:
+    return start("--brokers", "3", "--port", str(free_base()))
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
@@ -81,7 +97,9 @@ def read_all(servers: str) -> list[list[int]]:
 
 
 @pytest.mark.timeout(400)
-def test_three_nodes_become_five_and_three_again_under_load(folder: Path, cluster: Cluster) -> None:
+def test_three_nodes_become_five_and_three_again_under_load(
+    folder: Path, cluster: Cluster, start: Callable[..., Cluster]
+) -> None:
     """The node that leads the quorum leaves, too. Nothing is lost, nothing is there twice."""
     servers = cluster.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
     at = ("--dir", str(folder))
@@ -117,13 +135,11 @@ def test_three_nodes_become_five_and_three_again_under_load(folder: Path, cluste
     assert producer.errors == []
     assert cluster.end() == 0, cluster.lines
 
-    again = Cluster(folder)
-    try:
-        servers = again.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
-        assert voters(wait_for_status(servers, 0)) == remaining
-        partitions = read_all(servers)
-    finally:
-        assert again.end() == 0, again.lines
+    again = start()
+    servers = again.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
+    assert voters(wait_for_status(servers, 0)) == remaining
+    partitions = read_all(servers)
+    assert again.end() == 0, again.lines
     assert Counter(value for values in partitions for value in values) == Counter(
         range(producer.sent)
     )
@@ -162,3 +178,50 @@ def test_a_node_does_not_leave_if_its_replicas_have_no_other_place(
     do("cluster", "restart", "3", *at)
     do("cluster", "grow", *at)
     assert voters(wait_for_status(servers, 0)) == [1, 2, 3]
+
+
+@pytest.mark.timeout(300)
+def test_an_interrupted_growth_is_finished_and_a_lost_disk_replaced(
+    folder: Path, cluster: Cluster, start: Callable[..., Cluster]
+) -> None:
+    servers = cluster.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
+    local = LocalCluster(str(folder), None)
+    local.add(nodes_to_add(local.layout, 2))  # and the command is killed
+    at = ("--dir", str(folder))
+    assert "new in the cluster: 4, 5" in do("cluster", "grow", *at)
+    status = wait_for_status(servers, 0)
+    assert (voters(status), status["quorum"]["observers"]) == ([1, 2, 3, 4, 5], [])
+    assert cluster.end() == 0, cluster.lines
+
+    shutil.rmtree(folder / "broker-2" / "data")
+    again = start()
+    servers = again.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
+    assert voters(wait_for_status(servers, 1)) == [1, 2, 3, 4, 5], "the voter's disk is gone"
+    assert "new in the cluster: 2" in do("cluster", "grow", *at)
+    assert voters(wait_for_status(servers, 0)) == [1, 2, 3, 4, 5]
+
+
+def test_a_static_cluster_grows_and_shrinks_by_brokers(
+    folder: Path, start: Callable[..., Cluster]
+) -> None:
+    """Clusters of earlier releases keep their voters."""
+    static_files(folder, 3, free_base())
+    servers = start().wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
+    at = ("--dir", str(folder))
+    for words, reason in (
+        (("grow", "2"), "ottla: the quorum of this cluster is static "),
+        (("shrink", "3"), "ottla: node 3 is a controller of a static quorum "),
+    ):
+        refused = command("cluster", *words, *at)
+        assert refused.returncode == 2 and refused.stderr.startswith(reason), refused
+        assert len(refused.stderr.splitlines()) == 1
+    do("cluster", "grow", *at)
+    do("topic", "create", TOPIC, "-p", "4", "-r", "2", "-b", servers)
+    brokers = wait_for_status(servers, 0)["brokers"]
+    assert [broker["node_id"] for broker in brokers] == [1, 2, 3, 4]
+    do("cluster", "shrink", "4", *at)
+    status = wait_for_status(servers, 0)
+    assert ([broker["node_id"] for broker in status["brokers"]], voters(status)) == (
+        [1, 2, 3],
+        [1, 2, 3],
+    )
