@@ -38,6 +38,8 @@ SHELL = (
     "command/console_process.py",
     "command/dump/dump_command.py",
     "command/dump/files.py",
+    "command/members/free_ports.py",
+    "command/members/local_cluster.py",
     "command/nodes/running.py",
     "command/cluster_credentials.py",
     "command/cluster_folder.py",
