@@ -35,7 +35,7 @@ from protocol.errors import ErrorCode
 
 
 class Shrinkage(NamedTuple):
-    """What a node has left behind."""
+    """A cluster after a node has left it."""
 
     nodes: list[int]
     """The ids of the nodes that remain."""

@@ -41,7 +41,7 @@ class Cluster:
         self._reader.start()
 
     def wait_for(self, pattern: str, since: int = 0) -> re.Match[str]:
-        """The first line from number `since` on that matches."""
+        """Wait for a line from number `since` on that matches, and return the first match."""
         deadline = time.monotonic() + DEADLINE_S
         while True:
             for line in self.lines[since:]:
@@ -51,7 +51,7 @@ class Cluster:
             time.sleep(0.02)
 
     def end(self, number: int = signal.SIGINT) -> int:
-        """Its exit code after a signal."""
+        """Send a signal if the process runs, and return its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(DEADLINE_S)

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(folder: Path) -> Iterator[Callable[..., Cluster]]:
-    """A function that starts the cluster of the folder, with options."""
+    """Return a function that starts the cluster of the folder, with options."""
     running: list[Cluster] = []
 
     def begin(*options: str) -> Cluster:
@@ -100,7 +100,7 @@ def read_all(servers: str) -> list[list[int]]:
 def test_three_nodes_become_five_and_three_again_under_load(
     folder: Path, cluster: Cluster, start: Callable[..., Cluster]
 ) -> None:
-    """The node that leads the quorum leaves, too. Nothing is lost, nothing is there twice."""
+    """Read each record once at the end. The node that leads the quorum leaves, too."""
     servers = cluster.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
     at = ("--dir", str(folder))
     do("topic", "create", TOPIC, "-p", str(PARTITIONS), "-r", "3", "-b", servers)
@@ -155,7 +155,7 @@ def _port(folder: Path, node_id: int) -> int:
 def test_a_node_does_not_leave_if_its_replicas_have_no_other_place(
     folder: Path, cluster: Cluster
 ) -> None:
-    """A refusal says what to do, and leaves the cluster as it is; what it says helps."""
+    """Read a refusal, which leaves the cluster as it is, and do what it says."""
     servers = cluster.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
     at = ("--dir", str(folder))
     do("topic", "create", TOPIC, "-p", "1", "-r", "3", "-b", servers)

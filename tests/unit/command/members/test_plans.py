@@ -131,7 +131,7 @@ def test_replicas_go_to_the_brokers_with_the_fewest_and_keep_their_place() -> No
 
 
 def test_a_move_under_way_is_left_alone() -> None:
-    """A repeated command waits for the moves of the one before."""
+    """Plan nothing: a repeated command waits for the moves of an earlier command."""
     moving = partition(0, 4, 2, 3, 1, leaving=(1,))
     assert new_places([moving], 1, [2, 3, 4, 5]) == {}
     assert new_places([moving], 4, [1, 2, 3, 5]) == {("t", 0): (1, 2, 3)}
