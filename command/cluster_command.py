@@ -223,7 +223,7 @@ class _Cluster:
                 if node_id not in self._processes:
                     self._take_in(node_id)
             for node_id in list(self._processes):
-                if not self._start_if_asked(node_id) and not self._forget_removed(node_id):
+                if not self._forget_removed(node_id) and not self._start_if_asked(node_id):
                     self._update_state(node_id)
             states = [view.state for view in self._view.nodes.values()]
             if all(state in (NodeState.DEAD, NodeState.STOPPED) for state in states):
@@ -258,7 +258,10 @@ class _Cluster:
         The last read may have ended within that text, so the search begins before its end.
         """
         words, begin = READY.encode(), self._log_offsets[node_id]
-        with self._folder.log_file(node_id).open("rb") as log:
+        file = self._folder.log_file(node_id)
+        if not file.exists():  # the node is being removed
+            return False
+        with file.open("rb") as log:
             log.seek(max(begin, self._read_to[node_id] - len(words)))
             output = log.read()
             self._read_to[node_id] = log.tell()
@@ -267,7 +270,10 @@ class _Cluster:
     def _last_words(self, node_id: int) -> str:
         """Return the last error in the output of a node that was refused its start, "" if there is
         none."""
-        with self._folder.log_file(node_id).open("rb") as log:
+        file = self._folder.log_file(node_id)
+        if not file.exists():
+            return ""
+        with file.open("rb") as log:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(self._log_offsets[node_id], size - _LAST_WORDS_BYTES))
             lines = log.read().decode("utf-8", "replace").splitlines()

@@ -70,6 +70,12 @@ def shrink(
     _check_no_replicas(cluster, node_id)
     _unregister(cluster, node_id)
     kept = cluster.forget(node_id)
+    left = len(cluster.layout.controllers)
+    if left % 2 == 0:
+        note(
+            f"{left} controllers remain, and no more of them may fail than of {left - 1}: ottla "
+            "cluster grow --controllers adds one"
+        )
     return Shrinkage(list(cluster.configs), kept, cluster.write_shared_keys())
 
 

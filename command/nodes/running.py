@@ -72,28 +72,22 @@ class RunningNode:
         it does not run, or has not ended after WAIT_S."""
         return self._end(signal.SIGKILL)
 
-    @property
-    def process(self) -> int | None:
-        """The id of the node's process; None if it does not run. Do not ask while it starts."""
-        return self._pid()
-
     def serves(self) -> bool:
         """Return whether the node accepts connections of clients."""
         return accepts(*self._address)
 
     def start(self) -> None:
-        """Have the node started by the running `ottla cluster`, and wait until it accepts
-        connections. Raises StartError after WAIT_S."""
-        ask_to_start(self.folder, self.node_id)
-        self._wait(
-            lambda: not _start_request_file(self.folder, self.node_id).exists(),
-            "is not started",
-        )
+        """Have the node started by the running `ottla cluster`, unless it runs, and wait until it
+        accepts connections. Raises StartError after WAIT_S."""
+        if self._pid() is None:
+            ask_to_start(self.folder, self.node_id)
         self._wait(self.serves, "does not serve yet")
+        take_request(self.folder, self.node_id)  # a process that was just starting has no lock yet
 
     def leave(self) -> None:
         """Stop the node cleanly, if it runs, as a node that leaves the cluster. Raises StartError
         if it has not ended after WAIT_S."""
+        take_request(self.folder, self.node_id)
         (self.folder / f"broker-{self.node_id}" / _LEAVING).touch()
         if self._pid() is not None:
             self._end(signal.SIGTERM)

@@ -117,10 +117,25 @@ def test_a_node_that_leaves_is_stopped_and_its_end_is_no_failure(folder: str, no
 def test_nodes_that_are_to_be_started(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "WAIT_S", 0.05)
     assert nodes_asked_to_start(Path(folder)) == []
-    with pytest.raises(StartError, match=r"node 2 is not started after .*ottla\.log"):
+    with pytest.raises(StartError, match=r"node 2 does not serve yet after .*ottla\.log"):
         RunningNode(folder, 2).start()
     ask_to_start(Path(folder), 11)
     assert nodes_asked_to_start(Path(folder)) == [2, 11]
+    RunningNode(folder, 2).leave()
+    assert nodes_asked_to_start(Path(folder)) == [11]
+
+
+def test_a_start_leaves_no_request_behind(
+    folder: str, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that is left over would start a node again that the user kills later."""
+    monkeypatch.setattr(running, "accepts", lambda _host, _port: True)
+    ask_to_start(Path(folder), 2)
+    RunningNode(folder, 2).start()
+    assert nodes_asked_to_start(Path(folder)) == []
+    node()
+    monkeypatch.setattr(running, "ask_to_start", lambda *_: pytest.fail("it runs"))
+    RunningNode(folder, 2).start()
 
 
 def test_what_takes_too_long_is_told(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
