@@ -225,3 +225,20 @@ def test_a_static_cluster_grows_and_shrinks_by_brokers(
         [1, 2, 3],
         [1, 2, 3],
     )
+
+
+def test_a_secured_cluster_grows_and_shrinks_by_its_administrator(
+    folder: Path, start: Callable[..., Cluster]
+) -> None:
+    """Use the file that --secure made. New nodes get certificates, and the brokers' login."""
+    cluster = start("--secure", "--brokers", "1", "--port", str(free_base()))
+    servers = cluster.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
+    at = ("--dir", str(folder))
+    do("cluster", "grow", "2", *at)
+    servers = cluster.wait_for(rf"ready: bootstrap servers ({servers},\S+,\S+)$")[1]
+    admin = ("--command-config", str(folder / "admin.properties"))
+    assert voters(wait_for_status(servers, 0, *admin)) == [1, 2, 3]
+    refused = command("cluster", "shrink", "1", *at, "--command-config", str(folder / "none"))
+    assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1
+    do("cluster", "shrink", "1", *at)
+    assert voters(wait_for_status(servers, 0, *admin)) == [2, 3]
