@@ -14,7 +14,7 @@ from command.cluster_folder import open_folder
 from controller.metadata.snapshot import encode_snapshot
 from controller.metadata.version import LATEST_LEVEL
 from controller.raft.quorum_voters import DYNAMIC_LEVEL, control_records, voters_on_disk
-from controller.raft.voter_set import ReplicaKey, Voter, VoterSet
+from controller.voter_set import ReplicaKey, Voter, VoterSet
 from ground.filesystem import LocalFilesystem
 from storage.directories.log_dirs import read_meta_properties
 from tests.tools.static_cluster import static_files
