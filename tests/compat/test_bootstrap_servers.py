@@ -118,7 +118,7 @@ def test_a_controller_is_its_quorum_and_a_broker_finds_it(
     processes = [started(broker)]
     try:
         said = wait_until_said(broker, LEADERLESS)
-        assert f"{HOST}:{ports['controller']}: Connection refused" in said
+        assert f"{HOST}:{ports['controller']}: connection refused" in said
         processes.append(started(controller))
         wait_until_ready(broker)
         topic = DescribeQuorumRequestTopicData(
