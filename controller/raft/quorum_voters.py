@@ -115,11 +115,6 @@ class QuorumVoters:
         """Whether the voters can be changed."""
         return self.kraft_version >= DYNAMIC_LEVEL
 
-    @property
-    def has_ignored_static(self) -> bool:
-        """Whether `controller.quorum.voters` names voters that do not count any more."""
-        return bool(self._sets) and len(self._static) > 0
-
     def may_stand(self, replica: ReplicaKey, high_watermark: int | None) -> bool:
         """Return whether a replica may be elected: it is a voter, or was one before a change that
         is not known to be committed.

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
 
 
 class _Run(NamedTuple):
-    """What came of a seed with changes of the voters."""
+    """The result of a seed with changes of the voters."""
 
     seed: int
     changes: int = 0

@@ -106,7 +106,7 @@ class QuorumNode:
         self.filesystem.sync_dir("/")
 
     def format_with(self, voters: VoterSet) -> None:
-        """As `kafka-storage format --initial-controllers` does."""
+        """Format the disk as `kafka-storage format --initial-controllers` does."""
         folder = f"/d/{METADATA_FOLDER}"
         self.filesystem.make_dirs(folder)
         control = control_records(DYNAMIC_LEVEL, voters)

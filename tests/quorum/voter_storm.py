@@ -98,7 +98,7 @@ class Administrator:
         channel.send(request, answered, TIMEOUT_MS)
 
     def check(self) -> None:
-        """What was answered is there in the end."""
+        """Check that the changes that were answered are there in the end."""
         leader = self.world.leader
         assert leader is not None
         voters = leader.log.voters.latest
@@ -114,7 +114,7 @@ def _adding(node: QuorumNode, waits: bool) -> AddRaftVoterRequest:
 
 
 def voter_storm(seed: int | str, duration_ms: float, **settings: Any) -> QuorumWorld:
-    """One run: faults and changes, then calm, in which the quorum has to come back whole."""
+    """Run faults and changes, then calm, in which the quorum has to come back whole."""
     settings = {"observer_count": 3, "dynamic": True, **settings}
     world = QuorumWorld(f"voters-{seed}", 3, **settings).start()
     weather, administrator = Storm(world), Administrator(world)

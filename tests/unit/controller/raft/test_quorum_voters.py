@@ -56,7 +56,6 @@ def test_a_dynamic_quorum_has_those_of_the_log() -> None:
     voters = static()
     voters.snapshot_loaded(0, control(voter(), voter(3, OTHER)))
     assert (voters.latest.ids, voters.kraft_version, voters.latest_offset) == ((1, 3), 1, -1)
-    assert voters.has_ignored_static
     assert (voters.directory_of(3), voters.directory_of(2)) == (OTHER, ZERO_UUID)
     assert ReplicaKey(3, OTHER) in voters.latest
     assert ReplicaKey(3, OWN) not in voters.latest

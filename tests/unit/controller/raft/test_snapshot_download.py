@@ -130,7 +130,6 @@ def test_a_part_file_of_the_last_life_is_removed() -> None:
 
 
 def test_a_snapshot_of_a_dynamic_quorum_says_who_votes() -> None:
-    """KIP-853."""
     image = MetadataImage(39, 3, 5, features={"metadata.version": 30})
     voters = VoterSet(tuple(Voter(ReplicaKey(i, bytes([i]) * 16)) for i in (1, 3)))
     download = Download()
