@@ -67,7 +67,7 @@ def test_an_interrupted_first_start_goes_on_with_the_same_voters(tmp_path: Path)
 
 
 def test_a_controller_with_an_empty_disk_begins_without_a_vote(tmp_path: Path) -> None:
-    """It might have voted, and the empty disk does not know."""
+    """A controller that lost its disk may have voted already, so it joins as an observer."""
     open_folder(str(tmp_path), 3, 20_000)
     before = first_voters(tmp_path, 1)
     pretend_a_start(tmp_path, 1)

@@ -14,7 +14,7 @@ from command.migration import migrate_command
 
 @pytest.fixture
 def contents(monkeypatch: pytest.MonkeyPatch) -> list[ClusterContents]:
-    """What is read; the last one counts."""
+    """Return the given clusters one after the other; the last is returned again and again."""
     made: list[ClusterContents] = []
 
     class Cluster:
