@@ -150,24 +150,24 @@ def measure(
     victim = _victim(view, case, leaders)
     for producer in producers:
         producer.start()
-    for producer in producers:
-        _until(lambda one=producer: one.acknowledged() >= 10 * PARTITIONS, producer)
-    time.sleep(BEFORE_S)
-    begun = time.monotonic()
-    if case == "roll":
-        for node_id in list(cluster.nodes):
-            cluster.restart(node_id)
-            view.full_isr(dict.fromkeys(leaders, 3))
-    else:
-        _strike(cluster, case, victim)
-    struck = time.monotonic()
-    for producer in producers:
-        _until(lambda one=producer: _goes_on(one, struck + 1), producer)
-    gaps = [producer.longest_pause(begun - 1) for producer in producers]
-    _heal(cluster, victim)
-    view.full_isr(dict.fromkeys(leaders, 3))
-    for producer in producers:
-        producer.stop()
+    try:
+        for producer in producers:
+            _until(lambda one=producer: one.acknowledged() >= 10 * PARTITIONS, producer)
+        time.sleep(BEFORE_S)
+        begun = time.monotonic()
+        if case == "roll":
+            _roll(cluster, view, leaders)
+        else:
+            _strike(cluster, case, victim)
+        struck = time.monotonic()
+        for producer in producers:
+            _until(lambda one=producer: _goes_on(one, struck + 1), producer)
+        gaps = [producer.longest_pause(begun - 1) for producer in producers]
+    finally:
+        _heal(cluster, victim)
+        view.full_isr(dict.fromkeys(leaders, 3))
+        for producer in producers:
+            producer.stop()
     return [
         Measured(
             *(case, producer.client, round(gap_s, 2)),
@@ -175,6 +175,13 @@ def measure(
         )
         for producer, gap_s in zip(producers, gaps, strict=True)
     ]
+
+
+def _roll(cluster: ClusterProcesses, view: ClusterView, leaders: dict[str, int]) -> None:
+    """Restart the nodes one after the other, each when all replicas are in sync."""
+    for node_id in list(cluster.nodes):
+        cluster.restart(node_id)
+        view.full_isr(dict.fromkeys(leaders, 3))
 
 
 def _goes_on(producer: StockProducer, since: float) -> bool:

@@ -382,19 +382,20 @@ class ClusterProcesses:
             ]
         if node.is_controller:
             listeners.append(f"CONTROLLER://{HOST}:{node.controller_port}")
+            advertised.append(f"CONTROLLER://{HOST}:{node.controller_door}")
         keys = {
             "process.roles": node.roles,
             "node.id": str(node.node_id),
             "controller.quorum.voters": self._voters,
             "controller.listener.names": "CONTROLLER",
             "listeners": ",".join(listeners),
+            "advertised.listeners": ",".join(advertised),
             "listener.security.protocol.map": (
                 "PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"
             ),
             "log.dirs": str(node.data_dir),
         }
         if node.is_broker:
-            keys["advertised.listeners"] = ",".join(advertised)
             keys["inter.broker.listener.name"] = "INTERNAL"
         return {**keys, **self._properties}
 
