@@ -242,6 +242,30 @@ def describe_delegation_token(rng: random.Random, version: int) -> Made:
     return {"owners": rng.choice((None, owners))}, None
 
 
+def _voter(rng: random.Random) -> Body:
+    """A voter that neither broker knows: both have a static quorum of one."""
+    return {
+        "cluster_id": rng.choice((None, {"$": "cluster_id", "of": "own"}, "", "x")),
+        "voter_id": rng.choice((1, 2, 0, -1)),
+        "voter_directory_id": {"$hex": rng.choice(("00" * 16, "07" * 16))},
+    }
+
+
+def add_raft_voter(rng: random.Random, version: int) -> Made:
+    listeners = [
+        {"name": rng.choice(("CONTROLLER", "CONTROLLER", "x", "")), "host": "localhost", "port": 9}
+        for _ in range(rng.choice((0, 1, 1, 2)))
+    ]
+    made = {**_voter(rng), "timeout_ms": 1_000, "listeners": listeners}
+    if version >= 1:
+        made["ack_when_committed"] = rng.random() < 0.5
+    return made, None
+
+
+def remove_raft_voter(rng: random.Random, version: int) -> Made:
+    return _voter(rng), None
+
+
 def describe_client_quotas(rng: random.Random, version: int) -> Made:
     components = [
         {
@@ -304,6 +328,8 @@ BODIES = {
     "DESCRIBE_QUORUM": describe_quorum,
     "UPDATE_FEATURES": update_features,
     "UNREGISTER_BROKER": unregister_broker,
+    "ADD_RAFT_VOTER": add_raft_voter,
+    "REMOVE_RAFT_VOTER": remove_raft_voter,
     "ALTER_USER_SCRAM_CREDENTIALS": alter_user_scram_credentials,
     "DESCRIBE_USER_SCRAM_CREDENTIALS": describe_user_scram_credentials,
     "CREATE_ACLS": create_acls,

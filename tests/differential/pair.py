@@ -51,7 +51,7 @@ SETTINGS = {
     "num.partitions": "2",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
 }
-# Ottla serves neither streams groups nor voters that change.
+# Ottla serves no streams groups.
 FEATURES = {"streams.version": 0}
 
 

@@ -108,7 +108,7 @@ def votes_twice() -> Iterator[None]:
     """A voter gives its vote to whoever asks for it."""
 
     def would_grant(self: Raft, vote: Any) -> bool:
-        if not self.log.is_up_to_date(vote.last_epoch, vote.end_offset):
+        if not self.log.epochs.is_up_to_date(vote.last_epoch, vote.end_offset):
             return False
         return bool(vote.pre_vote or self.role is not Role.LEADER)
 
