@@ -27,6 +27,7 @@ from controller.metadata.records import MetadataRecord, MetadataRecordError
 from controller.metadata.snapshot import decode_snapshot, image_of
 from controller.quorum_controller import QuorumController
 from controller.raft.quorum_addresses import QuorumAddresses
+from controller.raft.quorum_voters import QuorumVoters
 from controller.raft.raft_client import RaftClient
 from controller.raft.raft_log import RaftLog
 from controller.raft.snapshot_generator import SnapshotGenerator
@@ -85,6 +86,7 @@ class ControllerNode:
         self._log = RaftLog(settings, environment.apart())
         self._load_snapshot()
         self._warn_of_another_directory()
+        self._warn_of_ignored_voters()
         scheduler = self._between_nodes = between_nodes or environment.scheduler
         self._addresses = QuorumAddresses(
             self._log.voters, settings.controller_listener_name, settings.bootstrap_servers
@@ -117,6 +119,18 @@ class ControllerNode:
                 uuid_to_string(voters.directory_of(key.id)),
                 self._settings.metadata_log_dir,
                 uuid_to_string(key.directory_id),
+            )
+
+    def _warn_of_ignored_voters(self) -> None:
+        """Log a WARNING if the configuration names other voters than the metadata log, which
+        alone counts."""
+        ignored, latest = self._log.voters.ignored_static, self._log.voters.latest
+        if ignored and ignored.ids != latest.ids:
+            logger.warning(
+                "controller.quorum.voters is ignored: it names %s, but the metadata log has the "
+                "voters %s. Remove the key, and set controller.quorum.bootstrap.servers",
+                ", ".join(map(str, ignored.ids)),
+                ", ".join(map(str, latest.ids)),
             )
 
     def _quorum_network(self, network: Network | None) -> QuorumNetwork | None:
@@ -179,6 +193,11 @@ class ControllerNode:
     def kraft_version(self) -> int:
         """1 if the voters are in the log (KIP-853), 0 if the configuration names them."""
         return self._log.voters.kraft_version
+
+    @property
+    def voters(self) -> QuorumVoters:
+        """The voters of the quorum, as this node's log has them."""
+        return self._log.voters
 
     @property
     def raft_apis(self) -> RaftApis:

@@ -115,6 +115,12 @@ class QuorumVoters:
         """Whether the voters can be changed."""
         return self.kraft_version >= DYNAMIC_LEVEL
 
+    @property
+    def ignored_static(self) -> VoterSet:
+        """The voters of `controller.quorum.voters`, if they count for nothing because the log names
+        voters; else none (Kafka's IgnoredStaticVoters)."""
+        return self._static if self._sets else VoterSet()
+
     def may_stand(self, replica: ReplicaKey, high_watermark: int | None) -> bool:
         """Return whether a replica may be elected: it is a voter, or was one before a change that
         is not known to be committed.

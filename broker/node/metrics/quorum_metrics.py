@@ -47,6 +47,7 @@ def register_quorum_metrics(node: Node) -> None:
         "The offset behind the last record of the metadata here",
         lambda: raft.end_offset,
     )
+    _register_voters(node)
     metrics.many(
         [
             (
@@ -56,6 +57,34 @@ def register_quorum_metrics(node: Node) -> None:
             )
         ],
         lambda: _shown_topics(node),
+    )
+
+
+def _register_voters(node: Node) -> None:
+    """Register metrics of the voters and of their changes (KIP-853)."""
+    metrics, raft, voters = node.metrics, node.controller.raft, node.controller.voters
+    metrics.gauge(
+        f"{_NAME}_number_of_voters",
+        "The voters of the quorum, also if their record is not committed yet",
+        lambda: len(voters.latest),
+    )
+    metrics.gauge(
+        f"{_NAME}_number_of_observers",
+        "The observers that fetch from this node; 0 where it does not lead",
+        lambda: 0 if raft.leading is None else len(raft.leading.observers),
+    )
+    metrics.gauge(
+        f"{_NAME}_uncommitted_voter_change",
+        "1 where this node leads and the last change of the voters is not committed",
+        lambda: (
+            raft.leading is not None
+            and _or(voters.latest_offset, -1) >= _or(raft.high_watermark, 0)
+        ),
+    )
+    metrics.gauge(
+        "kafka_controller_kafkacontroller_ignoredstaticvoters",
+        "1 where controller.quorum.voters is ignored because the metadata log has the voters",
+        lambda: len(voters.ignored_static) > 0,
     )
 
 
