@@ -30,12 +30,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--ms", type=float, default=8_000.0, help="virtual time of faults")
     parser.add_argument("--mutant", choices=sorted(MUTANTS))
     parser.add_argument("--changes", action="store_true", help="add and remove voters meanwhile")
-    parser.add_argument("--jobs", type=int, default=1, help="processes, for --changes")
-    parser.add_argument("--crash-points", action="store_true", help="all of C5, and no seeds")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="processes, for --changes and --crash-points"
+    )
+    parser.add_argument(
+        "--crash-points",
+        action="store_true",
+        help="all of C5, and no seeds; with --changes, that of changing voters",
+    )
     options = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
     if options.crash_points:
-        return _crash_points()
+        return _crash_points(options.changes, options.jobs)
     if options.changes:
         return _changes(options)
     failed, began, elections = 0, time.monotonic(), 0
@@ -94,16 +100,29 @@ def _changes(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _crash_points() -> int:
+def _crashed(case: tuple[int, bool], changing: bool) -> str | None:
+    """Return how the quorum failed after a crash at a point, by loss of power or not; None: it did
+    not."""
+    logging.disable(logging.CRITICAL)
+    point, power = case
+    try:
+        crash_at(point, power, changing)
+    except Exception as error:  # noqa: BLE001 - whatever ends a run is its result
+        return f"change {point}, power {power}: {type(error).__name__}: {error}"
+    return None
+
+
+def _crash_points(changing: bool, jobs: int) -> int:
+    """Die at each point, by process death and by loss of power."""
+    began = time.monotonic()
+    cases = [(point, power) for point in crash_points(changing) for power in (False, True)]
     failed = 0
-    for point in crash_points():
-        for power in (False, True):
-            try:
-                crash_at(point, power)
-            except Exception as error:  # noqa: BLE001 - whatever ends a run is its result
+    with ProcessPoolExecutor(jobs) as pool:
+        for failure in pool.map(partial(_crashed, changing=changing), cases, chunksize=10):
+            if failure is not None:
                 failed += 1
-                print(f"change {point}, power {power}: {type(error).__name__}: {error}")
-    print(f"{2 * len(crash_points())} runs, {failed} failed")
+                print(failure, flush=True)
+    print(f"{len(cases)} runs, {failed} failed, {time.monotonic() - began:.0f} s")
     return 1 if failed else 0
 
 

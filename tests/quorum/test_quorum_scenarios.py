@@ -304,6 +304,15 @@ def test_a_crash_at_each_write_loses_no_vote_and_no_committed_record(power: bool
         crash_at(point, power)
 
 
+@pytest.mark.parametrize("power", [False, True], ids=["process", "power"])
+def test_a_crash_at_each_write_while_voters_change(power: bool) -> None:
+    """The same while voters come and go, every 120th; `--crash-points --changes` tries all."""
+    points = crash_points(changing=True)
+    assert len(points) > 400
+    for point in points[60 * power :: 120]:
+        crash_at(point, power, changing=True)
+
+
 def test_a_snapshot_that_was_renamed_before_the_log_was_cut() -> None:
     """The crash comes between the two: at the start the log begins anew at the snapshot's end, also
     where it is longer but of an earlier epoch."""
