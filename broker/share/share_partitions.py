@@ -112,7 +112,7 @@ class Ready(NamedTuple):
 
 
 class _Loading:
-    """A share-partition whose state is being read."""
+    """A share-partition whose state is being read, or will be after the writes before."""
 
     __slots__ = ("begun_ms", "failed", "leader_epoch")
 
@@ -148,6 +148,9 @@ class SharePartitions:
         self._entries: dict[SharePartitionKey, Ready | _Loading] = {}
         self._of_partition: dict[tuple[bytes, int], dict[SharePartitionKey, None]] = {}
         self._timers: dict[SharePartitionKey, Timer] = {}
+        self._writes: dict[tuple[SharePartitionKey, int], int] = {}
+        """The number of writes without an answer, by the leader epoch that they name. No later
+        leader epoch fences them, so a state is read in that epoch only after their answers."""
 
     # -- life ----------------------------------------------------------------------------------
 
@@ -178,7 +181,12 @@ class SharePartitions:
         loading = _Loading(leader_epoch, failed, self._scheduler.monotonic_ms())
         self._entries[key] = loading
         self._of_partition.setdefault((key.topic_id, key.partition), {})[key] = None
-        self._store.read(key, leader_epoch, partial(self._was_read, key, loading))
+        if (key, leader_epoch) not in self._writes:
+            self._read(key, loading)
+
+    def _read(self, key: SharePartitionKey, loading: _Loading) -> None:
+        """Read the state of a share-partition that is being loaded."""
+        self._store.read(key, loading.leader_epoch, partial(self._was_read, key, loading))
 
     def _was_read(
         self, key: SharePartitionKey, loading: _Loading, error: ErrorCode, state: StateAnswer
@@ -323,6 +331,8 @@ class SharePartitions:
             write.final_count,
             write.batches,
         )
+        place = (key, ready.leader_epoch)
+        self._writes[place] = self._writes.get(place, 0) + 1
         self._store.write(key, request, partial(self._written, key, ready, write, done))
 
     def _written(
@@ -344,7 +354,19 @@ class SharePartitions:
                 if error is not ErrorCode.NONE:
                     self._end_locks(key, ready)
                 self._wake(key)
+        self._write_ended(key, ready.leader_epoch)
         done(*_for_client(error, answer.message))
+
+    def _write_ended(self, key: SharePartitionKey, leader_epoch: int) -> None:
+        """Note the answer of a write; read the state if a load in that epoch waits for the last."""
+        place = (key, leader_epoch)
+        self._writes[place] -= 1
+        if self._writes[place]:
+            return
+        del self._writes[place]
+        entry = self._entries.get(key)
+        if isinstance(entry, _Loading) and entry.leader_epoch == leader_epoch:
+            self._read(key, entry)
 
     # -- locks ---------------------------------------------------------------------------------
 

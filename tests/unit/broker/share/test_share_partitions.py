@@ -284,6 +284,34 @@ def test_an_empty_group_is_forgotten(broker: Broker) -> None:
     broker.scheduler.run_for(60_000)
 
 
+def test_a_group_that_comes_back_is_loaded_after_its_writes(broker: Broker) -> None:
+    """No later leader epoch fences these writes: a state that is read before them lacks them."""
+    broker.fetch(records=10)
+    broker.held = []
+    broker.acknowledge(0, 4)
+    broker.acknowledge(5, 9)
+    broker.partitions.drop_group("g")
+    broker.load()
+    assert len(broker.held) == 2, "two writes, and no read yet"
+    broker.go_on()
+    assert broker.fetch() == [(10, 14, 1)]
+
+
+def test_a_group_that_comes_back_in_a_later_epoch_is_loaded_at_once(broker: Broker) -> None:
+    broker.fetch()
+    broker.held = []
+    broker.acknowledge(0, 4)
+    broker.partitions.drop_group("g")
+    broker.epoch = 4
+    broker.load()
+    write, read = broker.held
+    read()
+    write()
+    assert broker.answers == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    broker.held = None
+    assert broker.fetch() == [(0, 4, 1)]
+
+
 def test_a_rejected_record_is_archived_after_its_dead_letter(broker: Broker) -> None:
     broker.settings = DeliverySettings(has_dead_letters=True)
     broker.fetch()
