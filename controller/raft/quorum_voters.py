@@ -96,6 +96,11 @@ class QuorumVoters:
         self._levels: list[tuple[int, int]] = []
 
     @property
+    def sets(self) -> Sequence[tuple[int, VoterSet]]:
+        """The sets in the log, with the offsets of their records, in ascending order."""
+        return self._sets
+
+    @property
     def latest(self) -> VoterSet:
         """The voters that count now, also if their record is not committed yet."""
         return self._sets[-1][1] if self._sets else self._static

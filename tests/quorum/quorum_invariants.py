@@ -10,6 +10,8 @@ nobody votes twice.
     ConsistentCommittedData       at one offset, all nodes were given the same, ever; in the end all
                                   have all of it
     VoteOnce                      in one epoch, to one candidate
+    VotersOfTheLog                the voters are those of records that the log has
+    OneChangeAtATime              a leader appends no voters before the ones before are committed
 
 Follows Kafka's `RaftEventSimulationTest`.
 """
@@ -85,6 +87,13 @@ class QuorumInvariants:
             self.hold(first == node.id, f"nodes {first} and {node.id} lead epoch {epoch}")
             if committed > before[1]:
                 self._majority_has(node, committed)
+            if raft.high_watermark is not None:
+                waiting = [at for at, _ in node.log.voters.sets if at >= committed]
+                self.hold(len(waiting) < 2, f"leader {node.id}: voters at {waiting}, {committed}")
+        voters_at, end = node.log.voters.latest_offset, raft.end_offset
+        self.hold(
+            voters_at is None or voters_at < end, f"node {node.id}: voters at {voters_at} of {end}"
+        )
         start = node.log.start_offset
         ends = [snapshot.end_offset for snapshot in node.log.snapshots]
         self.hold(start == 0 or start in ends, f"node {node.id}: log at {start}, snapshots {ends}")

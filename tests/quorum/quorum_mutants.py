@@ -6,6 +6,7 @@ unsynced_log       a follower fetches on before what it has is durable
 keeps_its_log      a follower does not cut its log where it diverges
 counts_late        a leader counts by a set of voters only after its commit
 counts_itself      a leader that is no voter counts its own log
+two_at_once        a leader changes the voters before the change before is committed
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from controller.raft.leader_state import LeaderState, ReplicaProgress
 from controller.raft.quorum_state import Role
 from controller.raft.raft import Raft
 from controller.raft.raft_log import RaftLog
+from controller.raft.voter_changes import VoterChanges
 
 
 def _grants_always(self: Any, vote: m.Vote) -> bool:
@@ -65,6 +67,10 @@ def _advance_with_itself(self: Any) -> bool:
     return True
 
 
+def _always_now(self: Any, doing: str) -> None:
+    return None
+
+
 MUTANTS: dict[str, tuple[type, str, Any]] = {
     "votes_twice": (Raft, "_would_grant", _grants_always),
     "unsynced_vote": (RaftLog, "persist_election", _persist_unsynced),
@@ -72,10 +78,11 @@ MUTANTS: dict[str, tuple[type, str, Any]] = {
     "keeps_its_log": (EpochIndex, "diverging", _never_diverges),
     "counts_late": (LeaderState, "change_voters", _change_nothing),
     "counts_itself": (LeaderState, "_advance", _advance_with_itself),
+    "two_at_once": (VoterChanges, "_not_now", _always_now),
 }
 
 
-OF_CHANGES = ("counts_late", "counts_itself")
+OF_CHANGES = ("counts_late", "counts_itself", "two_at_once")
 """Those that show only where voters change."""
 
 
