@@ -301,11 +301,11 @@ class QuorumController:
             listener(unfenced)
 
     def _write_first_records(self, epoch: int) -> None:
-        """Append the bootstrap records if the metadata has no features yet, which means that it is
-        empty. Add the config changes that eligible leader replicas need if the records turn them
-        on."""
+        """Append the bootstrap records if the metadata has no features yet: it is empty, or from an
+        earlier Ottla that took them from Kafka's format and did not append them. Add the config
+        changes that eligible leader replicas need if the records turn them on."""
         if not self._image.features:
-            logger.info("the metadata log is empty: writing %d first records", len(self._bootstrap))
+            logger.info("the metadata has no features: writing %d records", len(self._bootstrap))
             records = [*self._bootstrap]
             if any(is_elr_level(record) for record in records):
                 records += self.configuration.elr_safety_records(self._image)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.records import MetadataRecord, MetadataRecordError
 from controller.metadata.snapshot import (
-    SnapshotId,
+    FIRST_SNAPSHOT_ID,
     decode_snapshot,
     encode_snapshot,
     feature_records,
@@ -38,7 +38,6 @@ from storage.directories.log_dirs import read_meta_properties, write_meta_proper
 from storage.log.checkpoints import META_PROPERTIES, MetaProperties
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
-FIRST_SNAPSHOT = SnapshotId(0, 0).file_name
 """The name of the snapshot that the log of a dynamic quorum begins with."""
 
 FirstRecord = UserScramCredentialRecord | AccessControlEntryRecord
@@ -152,7 +151,7 @@ def format_directories(
                 first = encode_snapshot((), level, 0, 0, now_ms, control)
                 folder = f"{log_dir}/{METADATA_FOLDER}"
                 _make_durable(filesystem, folder)
-                filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT}", first)
+                filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT_ID.file_name}", first)
         write_meta_properties(
             filesystem, log_dir, MetaProperties(cluster_id, node_id, ids[log_dir])
         )

@@ -56,6 +56,12 @@ class SnapshotId(NamedTuple):
         return f"{self.end_offset:020d}-{self.epoch:010d}.checkpoint"
 
 
+FIRST_SNAPSHOT_ID = SnapshotId(0, 0)
+"""The snapshot with which a node is formatted: the first voters (KIP-853), and since Kafka 4.4 the
+records with which an empty log begins. It is no part of the log, and is not sent to other nodes
+(`BOOTSTRAP_SNAPSHOT_ID`)."""
+
+
 def snapshot_id_of(file_name: str) -> SnapshotId | None:
     """Return the id in a file's name; None for other files."""
     match = _NAME.fullmatch(file_name)

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from tests.chaos.run import ChaosRun, commit_of_sources
-from tests.tools.cluster_processes import KAFKA, OTTLA
+from tests.tools.cluster_processes import OTTLA, named_nodes
 
 AROUND_S = 90
 """Of the whole time: boot, healing, the final reads and the comparison."""
@@ -24,7 +24,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=600, help="of the whole run (default 600)")
     parser.add_argument("--seed", type=int, default=None, help="of schedule and load")
     parser.add_argument("--runs", type=int, default=1, help="so many, with seeds one after another")
-    parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
+    parser.add_argument("--peer", default=OTTLA, help="ottla, kafka, or either @CHECKOUT, @RELEASE")
+    parser.add_argument(
+        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@4.3.0"
+    )
     parser.add_argument(
         "--secure", action="store_true", help="TLS and logins, for clients and between nodes"
     )
@@ -43,6 +46,7 @@ def main() -> int:
             seconds=seconds,
             seed=seed,
             peer=options.peer,
+            others=options.others,
             mode=options.mode,
             kinds=options.kinds.split(",") if options.kinds else None,
             folder=options.keep,
@@ -50,7 +54,10 @@ def main() -> int:
             secured=options.secure,
             least_faults=KINDS_IN_A_LONG_RUN if options.seconds >= 300 else 0,
         )
-        print(f"seed {seed}, commit {commit_of_sources()}, {options.peer}", flush=True)
+        print(
+            f"seed {seed}, commit {commit_of_sources()}, {options.peer} {options.others or ''}",
+            flush=True,
+        )
         verdict = run.run()
         text = verdict.to_json()
         print(text, flush=True)

@@ -1,8 +1,8 @@
 """What goes wrong, and when: a schedule drawn from a seed, and the hands that carry it out.
 
 Kinds and times are drawn before the run and can be printed; targets (the leader of a key, a group's
-coordinator, the active controller) are looked up when their time comes. Each fault is healed before
-the next begins.
+coordinator, the active controller) are looked up when their time comes. `kill-N` and `stop-N`, of a
+given node, come only where they are asked for. Each fault is healed before the next begins.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, NamedTuple
 
 from protocol.errors import ErrorCode
@@ -46,6 +47,8 @@ class Nemesis:
         self._rng = random.Random(f"nemesis {seed}")
         self._client = RawClient("nemesis", shared.addresses, self._rng)
         self.done: dict[str, int] = {}
+        self.controllers: dict[int, int] = {}
+        self.leaders: dict[int, int] = {}
         self.notes: list[str] = []
         self._kinds: dict[str, Callable[[float], Coroutine[Any, Any, tuple[list[int], bool]]]] = {
             "kill-one": self._kill_one,
@@ -66,6 +69,10 @@ class Nemesis:
             "roll": self._roll,
             "reassign": self._reassign,
         }
+        self._kinds_of_nodes: dict[str, Callable[..., Coroutine[Any, Any, Any]]] = {}
+        for node_id in cluster.nodes:
+            self._kinds_of_nodes[f"kill-{node_id}"] = partial(self._kill, node_id)
+            self._kinds_of_nodes[f"stop-{node_id}"] = partial(self._end, node_id)
 
     @property
     def kinds(self) -> list[str]:
@@ -100,13 +107,24 @@ class Nemesis:
         """One fault, healed at its end."""
         t0 = self._shared.now()
         await self._client.metadata()
+        await self._note_leaders()
+        strike = self._kinds.get(kind) or self._kinds_of_nodes[kind]
         try:
-            nodes, majority = await self._kinds[kind](seconds)
+            nodes, majority = await strike(seconds)
         finally:
             await self._heal()
         if nodes:
             self.done[kind] = self.done.get(kind, 0) + 1
             self._shared.history.add(Fault(kind, nodes, majority, t0, self._shared.now()))
+
+    async def _note_leaders(self) -> None:
+        """Count the active controller, and the leaders of the keys."""
+        controller = await self._controller()
+        self.controllers[controller] = self.controllers.get(controller, 0) + 1
+        for key in self._shared.keys:
+            leader = self._client.leader(key)
+            if leader is not None:
+                self.leaders[leader] = self.leaders.get(leader, 0) + 1
 
     async def _heal(self) -> None:
         """Everything runs and is connected again."""
@@ -147,6 +165,11 @@ class Nemesis:
 
     async def _kill(self, node_id: int, seconds: float) -> tuple[list[int], bool]:
         await asyncio.to_thread(self._cluster.kill, node_id)
+        await asyncio.sleep(seconds)
+        return [node_id], True
+
+    async def _end(self, node_id: int, seconds: float) -> tuple[list[int], bool]:
+        await asyncio.to_thread(self._cluster.terminate, node_id)
         await asyncio.sleep(seconds)
         return [node_id], True
 

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,7 +43,7 @@ from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of
 from tests.chaos.replicas import compare, logged_faults
 from tests.chaos.transactional_load import TIMEOUT_MS, CommittedReader, TransactionalProducer
 from tests.chaos.workload import Producer, Reader, Shared, Watcher, Worker
-from tests.tools.cluster_processes import HOST, OTTLA, ROOT, ClusterProcesses
+from tests.tools.cluster_processes import HOST, OTTLA, ROOT, ClusterProcesses, Program
 
 TOPICS = {"alpha": 4, "beta": 4, "gamma": 4}
 PROPERTIES = {
@@ -82,6 +83,10 @@ class Verdict:
     figures: dict[str, float] = field(default_factory=dict)
     gaps_s: dict[str, float] = field(default_factory=dict)
     """Longest time without any acknowledgement around each kind of fault."""
+    controllers: dict[int, int] = field(default_factory=dict)
+    """How often each node was the active controller when a fault began."""
+    leaders: dict[int, int] = field(default_factory=dict)
+    """How many partitions each node led then, of all faults."""
     notes: list[str] = field(default_factory=list)
     kept: str = ""
 
@@ -105,6 +110,7 @@ class ChaosRun:
         seconds: float,
         seed: int,
         peer: str = OTTLA,
+        others: Mapping[int, str] | None = None,
         mode: str = "raw",
         kinds: list[str] | None = None,
         folder: Path | None = None,
@@ -123,11 +129,19 @@ class ChaosRun:
         self._counts = (producers, readers, members, transactional)
         self._least_faults = least_faults
         self._keep_always = keep_always
-        properties = PROPERTIES if peer == OTTLA else {**PROPERTIES, **KAFKA_PROPERTIES}
+        programs = [Program.named(name) for name in (peer, *(others or {}).values())]
+        self._is_ottla = all(program.peer == OTTLA for program in programs)
+        properties = PROPERTIES if self._is_ottla else {**PROPERTIES, **KAFKA_PROPERTIES}
         self._cluster = ClusterProcesses(
-            3, peer=peer, properties=properties, secured=secured, proxied=True
+            3,
+            program=programs[0],
+            others=others,
+            properties=properties,
+            secured=secured,
+            proxied=True,
         )
-        self.verdict = Verdict(seed, peer, mode, seconds)
+        shown = ",".join([peer, *(f"{node}={name}" for node, name in (others or {}).items())])
+        self.verdict = Verdict(seed, shown, mode, seconds)
         self._rss: dict[int, float] = {}
 
     def run(self) -> Verdict:
@@ -154,7 +168,7 @@ class ChaosRun:
 
     def _of_this_peer(self, anomalies: list[Anomaly]) -> list[Anomaly]:
         """Apache Kafka's threads read the high watermark that they tell before the records."""
-        if self.verdict.peer == OTTLA:
+        if self._is_ottla:
             return anomalies
         kept = [anomaly for anomaly in anomalies if anomaly.kind != "above-high-watermark"]
         if len(kept) < len(anomalies):
@@ -193,6 +207,8 @@ class ChaosRun:
         await self._finish(client)
         client.close()
         self.verdict.faults = nemesis.done
+        self.verdict.controllers = nemesis.controllers
+        self.verdict.leaders = nemesis.leaders
         self.verdict.notes += nemesis.notes
         self._count()
         return shared.history
@@ -326,8 +342,8 @@ class ChaosRun:
 
     def _look_at_processes(self) -> list[Anomaly]:
         found = [Anomaly("process", death) for death in self._cluster.unexpected_deaths()]
-        if self.verdict.peer == OTTLA:  # Apache Kafka logs errors about faults; that is its way
-            for node in self._cluster.nodes.values():
+        for node in self._cluster.nodes.values():
+            if node.peer == OTTLA:  # Apache Kafka logs errors about faults; that is its way
                 found += [
                     Anomaly("logged-fault", f"node {node.node_id}: {text}")
                     for text in logged_faults(node.log_text())

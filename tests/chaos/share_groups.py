@@ -41,7 +41,7 @@ from tests.chaos.raw_client import key_of
 from tests.chaos.share_audit import OK, REJECT, Audit, History, Place, Settings, audit
 from tests.chaos.share_worker import WorkerOptions
 from tests.clients.wire_client import WireClient
-from tests.tools.cluster_processes import KAFKA, OTTLA, ROOT, ClusterProcesses
+from tests.tools.cluster_processes import KAFKA, OTTLA, ROOT, ClusterProcesses, named_nodes
 from tests.tools.waiting import wait_until
 
 TOPIC, LETTERS, GROUP = "shared", "dlq.shared", "workers"
@@ -282,6 +282,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--workers", type=int, default=4, help="members of the group")
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
+    parser.add_argument(
+        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@4.3.0"
+    )
     parser.add_argument("--keep", type=Path, default=None, help="logs and data stay there")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
@@ -291,12 +294,17 @@ def main() -> int:
         folder.mkdir(parents=True)
     print(f"seed {seed}, logs of the members in {folder}", file=sys.stderr, flush=True)
     with ClusterProcesses(
-        NODES, peer=options.peer, properties=PROPERTIES, folder=options.keep
+        NODES,
+        peer=options.peer,
+        others=options.others,
+        properties=PROPERTIES,
+        folder=options.keep,
     ) as cluster:
         run = ShareRun(cluster, folder, random.Random(seed), options.workers)
         found = run.run(options.seconds)
         deaths = cluster.unexpected_deaths()
-    told = {"peer": options.peer, "seed": seed, "seconds": options.seconds, "kills": run.kills}
+    peers = {"peer": options.peer, "others": options.others}
+    told = {**peers, "seed": seed, "seconds": options.seconds, "kills": run.kills}
     print(json.dumps({**told, "unexpected deaths": deaths, **found.as_dict()}, indent=1))
     if not found.clean or deaths:
         return 1

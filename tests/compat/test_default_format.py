@@ -157,6 +157,24 @@ def test_a_folder_of_kafkas_own_format_goes_to_ottla_and_back(
             assert kafka.errors() == []
 
 
+def test_a_folder_of_kafkas_own_format_that_ottla_starts_first(
+    ottla_broker_factory: Callable[..., Any],
+) -> None:
+    """Kafka's format has the first records in a file that Kafka never loads by itself: who leads
+    first appends them to the log."""
+    first = ApacheKafka(jvm_options=FAST_START, heap="512m", start_timeout_s=180)
+    first.format()
+    ottla = ottla_broker_factory(data_dir=first.data_dir)
+    create_topic(ottla.bootstrap_servers)
+    produce(ottla.bootstrap_servers, 0, 100)
+    commit(ottla.bootstrap_servers)
+    theirs = contents(ottla.bootstrap_servers)
+    ottla.close()
+    with kafka_again(first) as kafka:
+        assert_same(contents(kafka.bootstrap), theirs)
+        assert kafka.errors() == []
+
+
 def test_voters_that_are_not_those_of_the_folder_are_ignored(
     ottla_broker_factory: Callable[..., Any],
 ) -> None:

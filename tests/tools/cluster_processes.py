@@ -57,6 +57,19 @@ class Program(NamedTuple):
         return cls(peer, Path(which or ROOT).resolve())
 
 
+def named_nodes(text: str) -> dict[int, str]:
+    """Return the programs that `text` gives to nodes, such as `2=kafka,3=kafka@4.3.0`.
+
+    Raises ValueError for any other form.
+    """
+    programs = {}
+    for entry in filter(None, text.split(",")):
+        node_id, _, name = entry.partition("=")
+        Program.named(name)
+        programs[int(node_id)] = name
+    return programs
+
+
 @dataclass
 class NodeProcess:
     """A node: its identity, ports, files and process.
@@ -363,7 +376,7 @@ class ClusterProcesses:
             doors = [self.links.door(node_id, ports[0], for_clients=True)]
             doors += [self.links.door(node_id, port) for port in ports[1:]]
         other = self._others.get(node_id)
-        program = self.program if other is None else Program(other)
+        program = self.program if other is None else Program.named(other)
         node = NodeProcess(node_id, program, roles, folder, *ports, *doors)
         self.nodes[node_id] = node
         return node
@@ -441,18 +454,15 @@ class ClusterProcesses:
     def _format(self, node: NodeProcess) -> None:
         """Format a node.
 
-        The program's own tool formats the first node of Kafka, or of Ottla with chosen features.
-        Other nodes get a copy of its files with another directory id.
+        If there are nodes of Kafka, Kafka's tool formats the first of them; with chosen features,
+        Ottla's own formats a node of a cluster without Kafka. Other nodes get a copy of its files
+        with another directory id.
         """
         node.data_dir.mkdir(parents=True, exist_ok=True)
-        if node.peer == KAFKA or self._features:
+        first = next((other for other in self.nodes.values() if other.peer == KAFKA), None)
+        if first is not None or self._features:
             if self._template is None:
-                done = self._run_format(node)
-                if done.returncode != 0:
-                    raise RuntimeError(f"no format of the folder:\n{done.stdout}{done.stderr}")
-                self._template = node.folder / "formatted"
-                shutil.copytree(node.data_dir, self._template)
-                return
+                self._template = self._formatted(first or node)
             shutil.copytree(self._template, node.data_dir, dirs_exist_ok=True)
         directory_id = fresh_id()
         (node.data_dir / "meta.properties").write_text(
@@ -460,8 +470,18 @@ class ClusterProcesses:
             f"node.id={node.node_id}\ndirectory.id={directory_id}\n"
         )
 
-    def _run_format(self, node: NodeProcess) -> subprocess.CompletedProcess[str]:
-        options = ["--cluster-id", self.cluster_id, "--config", str(node.config_file)]
+    def _formatted(self, node: NodeProcess) -> Path:
+        """Format a folder with the program of a node, and return it. Raises RuntimeError."""
+        keys = {**self.server_properties(node), "log.dirs": str(node.folder / "formatted")}
+        path = node.folder / "format.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
+        done = self._run_format(node, path)
+        if done.returncode != 0:
+            raise RuntimeError(f"no format of the folder:\n{done.stdout}{done.stderr}")
+        return node.folder / "formatted"
+
+    def _run_format(self, node: NodeProcess, config: Path) -> subprocess.CompletedProcess[str]:
+        options = ["--cluster-id", self.cluster_id, "--config", str(config)]
         for feature, level in self._features.items():
             options += ["--feature", f"{feature}={level}"]
         if node.peer == KAFKA:

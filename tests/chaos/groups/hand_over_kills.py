@@ -36,7 +36,15 @@ from tests.chaos.cluster_view import ClusterView
 from tests.chaos.groups.consumer_member import LEAVE_POINTS, POINTS, ConsumerMember
 from tests.chaos.groups.ledger import Ledger
 from tests.chaos.raw_client import Address, Hung, NotSent, RawClient
-from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ROOT, ClusterProcesses, Program
+from tests.tools.cluster_processes import (
+    HOST,
+    KAFKA,
+    OTTLA,
+    ROOT,
+    ClusterProcesses,
+    Program,
+    named_nodes,
+)
 
 GROUP, TOPIC = "handed-over", "hand-overs"
 PARTITIONS = 6
@@ -272,17 +280,27 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50, help="how many (default 50)")
     parser.add_argument("--seed", type=int, default=None, help="of who leaves, and of moments")
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
+    parser.add_argument(
+        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@4.3.0"
+    )
     parser.add_argument("--checkout", type=Path, default=ROOT, help="whose Ottla runs")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.randrange(10**6)
     print(f"seed {seed}", flush=True)
     with ClusterProcesses(
-        3, program=Program(options.peer, options.checkout), properties=PROPERTIES
+        3,
+        program=Program(options.peer, options.checkout),
+        others=options.others,
+        properties=PROPERTIES,
     ) as cluster:
         points = list(itertools.islice(itertools.cycle(POINTS), options.kills))
         report = run(cluster, points, seed)
         deaths = cluster.unexpected_deaths()
-    print(json.dumps({**asdict(report), "peer": options.peer, "deaths": deaths}))
+    print(
+        json.dumps(
+            {**asdict(report), "peer": options.peer, "others": options.others, "deaths": deaths}
+        )
+    )
     return 1 if deaths else 0
 
 

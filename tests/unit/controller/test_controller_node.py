@@ -9,7 +9,8 @@ import pytest
 
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch
-from controller.storage_format import encode_bootstrap
+from controller.metadata.snapshot import FIRST_SNAPSHOT_ID, encode_snapshot, feature_records
+from controller.storage_format import INITIAL_FEATURES, encode_bootstrap
 from ground.memory_filesystem import MemoryFilesystem
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
@@ -49,6 +50,26 @@ def test_an_acknowledged_topic_survives_a_loss_of_power(seed: int) -> None:
         create(node, f"t-{life}")
         node.blocking.alive = False
         filesystem.lose_power(chance)
+
+
+def test_the_records_of_kafkas_format_are_appended_to_the_log() -> None:
+    """Other nodes have them by the log alone, and Kafka does not load the file."""
+    filesystem = MemoryFilesystem()
+    folder = f"{LOG_DIR}/__cluster_metadata-0"
+    filesystem.make_dirs(folder)
+    first = feature_records({**INITIAL_FEATURES, "group.version": 0})
+    data = encode_snapshot(first, 30, 0, 0, 0)
+    filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT_ID.file_name}", data)
+    node = OneNode(filesystem).start()
+    node.register()
+    assert "group.version" not in node.node.image.features
+    create(node, "a")
+    before = essence(node.node.image)
+    node.stop()
+    filesystem.remove(f"{folder}/{FIRST_SNAPSHOT_ID.file_name}")
+    node = OneNode(filesystem).start()
+    node.register()
+    assert essence(node.node.image) == before
 
 
 def test_partitions_have_a_leader_of_a_later_epoch_after_each_start() -> None:
