@@ -28,7 +28,7 @@ from tests.chaos.facts import Anomaly
 from tests.chaos.history import History
 from tests.chaos.raw_client import Hung, NotSent, RawClient, batch_of, key_of
 from tests.chaos.stock_producers import STOCK, StockProducer
-from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ClusterProcesses
+from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ClusterProcesses, named_nodes
 from tests.tools.cluster_security import ClusterLogin
 from tests.tools.link_proxy import CLIENT
 
@@ -241,6 +241,9 @@ def main() -> int:
         description="How long nothing is acknowledged when a leader goes away.",
     )
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
+    parser.add_argument(
+        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@4.3.0"
+    )
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--clients", default="raw,confluent-kafka")
     parser.add_argument("--rounds", type=int, default=1)
@@ -257,7 +260,7 @@ def main() -> int:
     wrong = 0
     # The proxy is a part of this process, which clients keep busy: only where a link is cut.
     proxied = any(case == CUT_OFF for case, cast in turns if cast)
-    with ClusterProcesses(3, peer=options.peer, proxied=proxied) as cluster:
+    with ClusterProcesses(3, peer=options.peer, others=options.others, proxied=proxied) as cluster:
         for number, (case, cast) in enumerate(turns, 1):
             for found in measure(cluster, case, cast, number) if cast else []:
                 wrong += bool(found.anomalies or found.errors)
