@@ -24,7 +24,7 @@ from controller.decisions.feature_control import kept_features, unsupported_feat
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataListener, MetadataLoader
 from controller.metadata.records import MetadataRecord, MetadataRecordError
-from controller.metadata.snapshot import FIRST_SNAPSHOT_ID, decode_snapshot, image_of
+from controller.metadata.snapshot import BOOTSTRAP_SNAPSHOT, decode_snapshot, image_of
 from controller.quorum_controller import QuorumController
 from controller.raft.quorum_addresses import QuorumAddresses
 from controller.raft.quorum_voters import QuorumVoters
@@ -84,7 +84,7 @@ class ControllerNode:
         self._kept: list[str] = []
         self._leader_listeners: list[Callable[[int | None], None]] = []
         self._log = RaftLog(settings, environment.apart())
-        first_records = self._load_snapshot() or bootstrap
+        self._load_snapshot()
         self._warn_of_another_directory()
         self._warn_of_ignored_voters()
         scheduler = self._between_nodes = between_nodes or environment.scheduler
@@ -98,7 +98,7 @@ class ControllerNode:
         self._raft_apis: RaftApis | None = None
         self._environment = environment
         self.controller = QuorumController(
-            settings, self.raft, self.loader, scheduler, random_bytes, first_records,
+            settings, self.raft, self.loader, scheduler, random_bytes, bootstrap,
             environment.scheduler, sliced,
         )  # fmt: skip
         self.apis = ControllerApis(settings, self.controller, environment.scheduler, slices)
@@ -144,20 +144,16 @@ class ControllerNode:
 
         return QuorumNetwork(settings, network, self._between_nodes, voters, self._addresses)
 
-    def _load_snapshot(self) -> Sequence[MetadataRecord]:
-        """Load the newest snapshot, if there is one, into the loader. Read the quorum's voters from
-        it and from the log after it.
-
-        The snapshot with which a node was formatted is not loaded: its records are returned, with
-        which an empty log begins (Kafka's `handleLoadBootstrap`). In the log, other nodes have them
-        too. Otherwise nothing is returned.
+    def _load_snapshot(self) -> None:
+        """Load the newest snapshot, if there is one, into the loader, unless its records still have
+        to be written to the log. Read the quorum's voters from it and from the log after it.
 
         Raises MetadataRecordError if the snapshot cannot be decoded, with its file and a remedy, or
         if this node cannot run with those voters.
         """
         if not self._log.snapshots:
             self._log.read_voters([])
-            return ()
+            return
         latest = self._log.snapshots[-1]
         try:
             content = decode_snapshot(self._log.read_snapshot(latest))
@@ -167,11 +163,10 @@ class ControllerNode:
             how = "remove it and start again" if older else "restore it from a backup"
             raise MetadataRecordError(f"{path}: {error}; {how}") from error
         self._log.read_voters(content.control)
-        if latest == FIRST_SNAPSHOT_ID:
-            return content.records
+        if latest == BOOTSTRAP_SNAPSHOT:
+            return
         self.loader.load_snapshot(image_of(content, latest))
         logger.info("metadata loaded from snapshot %s", latest.file_name)
-        return ()
 
     # --- for other parts of the node -----------------------------------------------------------
 

@@ -7,8 +7,8 @@ complete.
 
 Owns: these two files. Never: opens a log, and never formats a directory twice.
 
-Follows KIP-631, KIP-778, KIP-858, KIP-900 and Kafka's `Formatter`, `MetaPropertiesEnsemble` and
-`BootstrapDirectory`, as `kafka-storage format` calls them.
+Follows KIP-631, KIP-778, KIP-858, KIP-900, KIP-1170 and Kafka's `Formatter`,
+`MetaPropertiesEnsemble` and `BootstrapMetadata`, as `kafka-storage format` calls them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.records import MetadataRecord, MetadataRecordError
 from controller.metadata.snapshot import (
-    FIRST_SNAPSHOT_ID,
+    BOOTSTRAP_SNAPSHOT,
     decode_snapshot,
     encode_snapshot,
     feature_records,
@@ -38,6 +38,7 @@ from storage.directories.log_dirs import read_meta_properties, write_meta_proper
 from storage.log.checkpoints import META_PROPERTIES, MetaProperties
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+FIRST_SNAPSHOT = BOOTSTRAP_SNAPSHOT.file_name
 """The name of the snapshot that the log of a dynamic quorum begins with."""
 
 FirstRecord = UserScramCredentialRecord | AccessControlEntryRecord
@@ -151,7 +152,7 @@ def format_directories(
                 first = encode_snapshot((), level, 0, 0, now_ms, control)
                 folder = f"{log_dir}/{METADATA_FOLDER}"
                 _make_durable(filesystem, folder)
-                filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT_ID.file_name}", first)
+                filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT}", first)
         write_meta_properties(
             filesystem, log_dir, MetaProperties(cluster_id, node_id, ids[log_dir])
         )
@@ -200,16 +201,26 @@ def encode_bootstrap(
 
 
 def read_bootstrap(filesystem: Filesystem, metadata_log_dir: str) -> list[MetadataRecord]:
-    """Return the records of `bootstrap.checkpoint`, with which an empty metadata log begins.
-    Without that file, return the feature levels of a new cluster.
+    """Return the records with which an empty metadata log begins: those of the first snapshot,
+    where Kafka's format tool writes them since 4.4 (KIP-1170), or else of `bootstrap.checkpoint`.
+    Without either, return the feature levels of a new cluster.
 
-    Raises MetadataRecordError if the file is damaged, and OSError.
+    Raises MetadataRecordError if a file is damaged, and OSError.
     """
-    path = f"{metadata_log_dir}/{BOOTSTRAP_CHECKPOINT}"
-    if not filesystem.exists(path):
-        return feature_records(INITIAL_FEATURES)
-    try:
-        return decode_snapshot(filesystem.read(path)).records
-    except MetadataRecordError as error:
-        how = "where the node has run before, remove it and start again"
-        raise MetadataRecordError(f"{path}: {error}; {how}") from error
+    folder = f"{metadata_log_dir}/{METADATA_FOLDER}"
+    for path, how in (
+        (f"{folder}/{FIRST_SNAPSHOT}", "restore it from a backup"),
+        (
+            f"{metadata_log_dir}/{BOOTSTRAP_CHECKPOINT}",
+            "where the node has run before, remove it and start again",
+        ),
+    ):
+        if not filesystem.exists(path):
+            continue
+        try:
+            records = decode_snapshot(filesystem.read(path)).records
+        except MetadataRecordError as error:
+            raise MetadataRecordError(f"{path}: {error}; {how}") from error
+        if records:
+            return records
+    return feature_records(INITIAL_FEATURES)

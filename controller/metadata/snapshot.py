@@ -56,10 +56,9 @@ class SnapshotId(NamedTuple):
         return f"{self.end_offset:020d}-{self.epoch:010d}.checkpoint"
 
 
-FIRST_SNAPSHOT_ID = SnapshotId(0, 0)
-"""The snapshot with which a node is formatted: the first voters (KIP-853), and since Kafka 4.4 the
-records with which an empty log begins. It is no part of the log, and is not sent to other nodes
-(`BOOTSTRAP_SNAPSHOT_ID`)."""
+BOOTSTRAP_SNAPSHOT = SnapshotId(0, 0)
+"""The snapshot that a format tool writes: the voters of a dynamic quorum, and the records that the
+first leader writes to an empty log. So these records count only after their commit (KIP-1170)."""
 
 
 def snapshot_id_of(file_name: str) -> SnapshotId | None:

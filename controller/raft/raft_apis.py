@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
 from controller.authorization.rights import Rights
-from controller.metadata.snapshot import SnapshotId
+from controller.metadata.snapshot import BOOTSTRAP_SNAPSHOT, SnapshotId
 from controller.raft import raft_messages as m
 from controller.raft.leader_state import ReplicaProgress
 from controller.raft.quorum_addresses import QuorumAddresses
@@ -395,7 +395,7 @@ class RaftApis:
             respond(self._snapshot_response(code, reply.epoch, reply.leader_id))
 
         snapshot_id = SnapshotId(*reply.snapshot)
-        if snapshot_id not in self._log.snapshots:
+        if snapshot_id not in self._log.snapshots or snapshot_id == BOOTSTRAP_SNAPSHOT:
             refuse(ErrorCode.SNAPSHOT_NOT_FOUND)
             return
         if reply.position < 0:

@@ -17,11 +17,11 @@ from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.node.preparation.first_voters import AS_CONFIGURED, FirstVoters, first_voters
 from controller.decisions.feature_control import INITIAL_FEATURES
-from controller.metadata.snapshot import FIRST_SNAPSHOT_ID
 from controller.raft.quorum_voters import METADATA_FOLDER
 from controller.random_ids import random_uuid
 from controller.storage_format import (
     BOOTSTRAP_CHECKPOINT,
+    FIRST_SNAPSHOT,
     FirstRecord,
     FormatError,
     LogDirectories,
@@ -149,8 +149,7 @@ def _is_unfinished_metadata_log(filesystem: Filesystem, log_dir: str, name: str)
     if name != METADATA_FOLDER:
         return False
     inside = filesystem.list_dir(f"{log_dir}/{name}")
-    name = FIRST_SNAPSHOT_ID.file_name
-    return all(child in (name, f"{name}.tmp") for child in inside)
+    return all(child in (FIRST_SNAPSHOT, f"{FIRST_SNAPSHOT}.tmp") for child in inside)
 
 
 def split_folders(config: BrokerConfig, filesystem: Filesystem) -> tuple[list[str], list[str]]:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch
-from controller.metadata.snapshot import FIRST_SNAPSHOT_ID, encode_snapshot, feature_records
-from controller.storage_format import INITIAL_FEATURES, encode_bootstrap
+from controller.metadata.snapshot import encode_snapshot, feature_records
+from controller.metadata.version import METADATA_VERSION, SHARE_VERSION
+from controller.storage_format import FIRST_SNAPSHOT, encode_bootstrap
 from ground.memory_filesystem import MemoryFilesystem
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
@@ -52,26 +54,6 @@ def test_an_acknowledged_topic_survives_a_loss_of_power(seed: int) -> None:
         filesystem.lose_power(chance)
 
 
-def test_the_records_of_kafkas_format_are_appended_to_the_log() -> None:
-    """Other nodes have them by the log alone, and Kafka does not load the file."""
-    filesystem = MemoryFilesystem()
-    folder = f"{LOG_DIR}/__cluster_metadata-0"
-    filesystem.make_dirs(folder)
-    first = feature_records({**INITIAL_FEATURES, "group.version": 0})
-    data = encode_snapshot(first, 30, 0, 0, 0)
-    filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT_ID.file_name}", data)
-    node = OneNode(filesystem).start()
-    node.register()
-    assert "group.version" not in node.node.image.features
-    create(node, "a")
-    before = essence(node.node.image)
-    node.stop()
-    filesystem.remove(f"{folder}/{FIRST_SNAPSHOT_ID.file_name}")
-    node = OneNode(filesystem).start()
-    node.register()
-    assert essence(node.node.image) == before
-
-
 def test_partitions_have_a_leader_of_a_later_epoch_after_each_start() -> None:
     filesystem, epochs = MemoryFilesystem(), []
     for life in range(3):
@@ -86,6 +68,22 @@ def test_partitions_have_a_leader_of_a_later_epoch_after_each_start() -> None:
         node.stop()
     assert epochs == sorted(epochs)
     assert len(dict.fromkeys(epochs)) == 3
+
+
+def test_records_of_the_first_snapshot_are_written_to_the_log() -> None:
+    """As Kafka's format tool leaves a folder: other nodes get these records from the log alone."""
+    filesystem = MemoryFilesystem()
+    folder = f"{LOG_DIR}/__cluster_metadata-0"
+    filesystem.make_dirs(folder)
+    features = {**INITIAL_FEATURES, SHARE_VERSION: 1}
+    data = encode_snapshot(feature_records(features), features[METADATA_VERSION], 0, 0, 1)
+    filesystem.replace_atomically(f"{folder}/{FIRST_SNAPSHOT}", data)
+    node = OneNode(filesystem)
+    assert not node.node.image.features
+    assert dict(node.start().node.image.features) == features
+    node.stop()
+    filesystem.remove(f"{folder}/{FIRST_SNAPSHOT}")
+    assert dict(OneNode(filesystem, seed=2).start().node.image.features) == features
 
 
 def test_a_listener_sees_every_change_once() -> None:

@@ -7,8 +7,10 @@ import random
 import pytest
 
 from controller.metadata.records import MetadataRecordError
-from controller.metadata.version import LATEST_LEVEL
+from controller.metadata.snapshot import encode_snapshot, feature_records
+from controller.metadata.version import LATEST_LEVEL, METADATA_VERSION
 from controller.storage_format import (
+    FIRST_SNAPSHOT,
     FormatError,
     encode_bootstrap,
     format_directories,
@@ -152,6 +154,23 @@ def test_damage() -> None:
         read_directories(filesystem, ["/a"])
     filesystem.replace_atomically("/a/bootstrap.checkpoint", encode_bootstrap({}, 1)[:-1])
     with pytest.raises(MetadataRecordError):
+        read_bootstrap(filesystem, "/a")
+
+
+def test_the_first_snapshot_has_the_first_records_as_kafka_writes_them() -> None:
+    """Kafka's tool writes no `bootstrap.checkpoint` since 4.4. Where both files have records, the
+    snapshot counts."""
+    filesystem = formatted("/a")
+    records = feature_records({METADATA_VERSION: 20})
+    folder = "/a/__cluster_metadata-0"
+    filesystem.make_dirs(folder)
+    path = f"{folder}/{FIRST_SNAPSHOT}"
+    filesystem.replace_atomically(path, encode_snapshot([], 20, 0, 0, 1))
+    assert read_bootstrap(filesystem, "/a") == FIRST_RECORDS
+    filesystem.replace_atomically(path, encode_snapshot(records, 20, 0, 0, 1))
+    assert read_bootstrap(filesystem, "/a") == records
+    filesystem.replace_atomically(path, encode_snapshot(records, 20, 0, 0, 1)[:-1])
+    with pytest.raises(MetadataRecordError, match="restore it from a backup"):
         read_bootstrap(filesystem, "/a")
 
 
