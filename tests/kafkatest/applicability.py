@@ -17,7 +17,6 @@ NETEM = "needs tc netem"
 KERBEROS = "needs Kerberos"
 STREAMS_GROUPS = "needs streams groups"
 TIERED_STORAGE = "needs tiered storage"
-VOTERS = "needs voters that change"
 
 _RELEASE = re.compile(r"\d+\.\d+")
 _UPGRADES = re.compile(
@@ -83,7 +82,6 @@ RULES = (
     Rule(KERBEROS, _uses_kerberos),
     Rule(STREAMS_GROUPS, _uses_streams_groups),
     Rule(TIERED_STORAGE, lambda case: "tiered_storage" in case.file),
-    Rule(VOTERS, lambda case: "quorum_reconfiguration" in case.file),
 )
 
 

@@ -79,7 +79,6 @@ def test_the_suite_has_a_case_for_each_group_protocol_and_one_that_can_run_where
             case("streams/streams_smoke_test", group_protocol="classic"),
             applicability.STREAMS_GROUPS,
         ),
-        (case("core/quorum_reconfiguration_test"), applicability.VOTERS),
     ],
 )
 def test_why_a_case_cannot_run(it: Case, reason: str) -> None:
