@@ -91,6 +91,8 @@ class NodeProcess:
     paused: bool = False
     deaths: list[str] = field(default_factory=list)
     """Descriptions of the ends of the process that the test did not cause, or that failed."""
+    properties: dict[str, str] = field(default_factory=dict)
+    """Server keys of this node alone, from its next start on, which override all others."""
 
     @property
     def peer(self) -> str:
@@ -100,6 +102,12 @@ class NodeProcess:
     @property
     def data_dir(self) -> Path:
         return self.folder / "data"
+
+    @property
+    def directory_id(self) -> str:
+        """The id of the formatted data directory, as Kafka writes it."""
+        text = (self.data_dir / "meta.properties").read_text()
+        return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)["directory.id"]
 
     @property
     def config_file(self) -> Path:
@@ -141,6 +149,8 @@ class ClusterProcesses:
     `program`     in place of `peer`: what the nodes run, with its checkout or release
     `features`    feature levels to format with, in place of the program's own
     `nodes`       how many; `roles` has the roles of the first nodes, the others are combined
+    `voters`      the nodes that are the first voters of a dynamic quorum (kraft.version 1); other
+                  controllers start as observers. None: a static quorum of all controllers
     `properties`  server keys for all nodes, which override those of this class
     `secured`     SASL_SSL for clients and between brokers, TLS with certificates for controllers;
                   an authorizer, and ACLs for the clients
@@ -159,6 +169,7 @@ class ClusterProcesses:
         others: Mapping[int, str] | None = None,
         features: Mapping[str, int] | None = None,
         roles: Sequence[str] = (),
+        voters: Sequence[int] | None = None,
         properties: Mapping[str, str] | None = None,
         secured: bool = False,
         proxied: bool = False,
@@ -197,6 +208,14 @@ class ClusterProcesses:
             for node in self.nodes.values()
             if node.is_controller
         )
+        self.is_dynamic = voters is not None
+        """Whether nodes have `controller.quorum.bootstrap.servers` from their next start on. A test
+        that upgrades a static quorum sets it."""
+        self._first_voters = {node_id: fresh_id() for node_id in voters or ()}
+        self._initial_controllers = ",".join(
+            f"{node_id}@{HOST}:{self.nodes[node_id].controller_door}:{directory_id}"
+            for node_id, directory_id in self._first_voters.items()
+        )
         self._template: Path | None = None
 
     @property
@@ -216,16 +235,17 @@ class ClusterProcesses:
 
     # --- life ------------------------------------------------------------------------------------
 
-    def start(self) -> ClusterProcesses:
-        """Start all nodes and wait until each serves.
+    def start(self, node_ids: Sequence[int] | None = None) -> ClusterProcesses:
+        """Start these nodes, by default all, and wait until each serves.
 
         Raises RuntimeError, with the node's log, if a node does not serve.
         """
+        started = list(self.nodes) if node_ids is None else node_ids
         try:
-            for node in self.nodes.values():
-                self._launch(node)
-            for node in self.nodes.values():
-                self.wait_until_serving(node.node_id)
+            for node_id in started:
+                self._launch(self.nodes[node_id])
+            for node_id in started:
+                self.wait_until_serving(node_id)
             if self._security is not None:
                 self._security.let_clients_in([node.client_port for node in self.brokers])
         except BaseException:
@@ -236,6 +256,16 @@ class ClusterProcesses:
     def add_broker(self) -> NodeProcess:
         """Add a node that is only a broker, without starting it."""
         return self._add(max(self.nodes) + 1, "broker")
+
+    def add_controller(self) -> NodeProcess:
+        """Add a controller that joins a dynamic quorum, without starting it."""
+        return self._add(max(self.nodes) + 1, "controller")
+
+    def replace_disk(self, node_id: int) -> None:
+        """Remove the data of a stopped node. At its next start it has another directory id, and is
+        no voter of a dynamic quorum."""
+        shutil.rmtree(self.nodes[node_id].data_dir)
+        self._first_voters.pop(node_id, None)
 
     def start_node(self, node_id: int, *, wait: bool = True) -> None:
         """Start a stopped node with the data that it has."""
@@ -399,7 +429,6 @@ class ClusterProcesses:
         keys = {
             "process.roles": node.roles,
             "node.id": str(node.node_id),
-            "controller.quorum.voters": self._voters,
             "controller.listener.names": "CONTROLLER",
             "listeners": ",".join(listeners),
             "advertised.listeners": ",".join(advertised),
@@ -408,9 +437,13 @@ class ClusterProcesses:
             ),
             "log.dirs": str(node.data_dir),
         }
+        if self.is_dynamic:
+            keys["controller.quorum.bootstrap.servers"] = self.bootstrap_controllers
+        else:
+            keys["controller.quorum.voters"] = self._voters
         if node.is_broker:
             keys["inter.broker.listener.name"] = "INTERNAL"
-        return {**keys, **self._properties}
+        return {**keys, **self._properties, **node.properties}
 
     def format(self) -> None:
         """Format every node that is not formatted, as `start` would do."""
@@ -454,11 +487,15 @@ class ClusterProcesses:
     def _format(self, node: NodeProcess) -> None:
         """Format a node.
 
-        If there are nodes of Kafka, Kafka's tool formats the first of them; with chosen features,
-        Ottla's own formats a node of a cluster without Kafka. Other nodes get a copy of its files
-        with another directory id.
+        The program's own tool formats each node of a dynamic quorum. If a static one has nodes of
+        Kafka, Kafka's tool formats for the first of them; with chosen features, Ottla's own formats
+        for a node of a cluster without Kafka. Other nodes get a copy of these files with another
+        directory id.
         """
         node.data_dir.mkdir(parents=True, exist_ok=True)
+        if self.is_dynamic:
+            self._run_format(node, node.config_file)
+            return
         first = next((other for other in self.nodes.values() if other.peer == KAFKA), None)
         if first is not None or self._features:
             if self._template is None:
@@ -475,24 +512,31 @@ class ClusterProcesses:
         keys = {**self.server_properties(node), "log.dirs": str(node.folder / "formatted")}
         path = node.folder / "format.properties"
         path.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
-        done = self._run_format(node, path)
-        if done.returncode != 0:
-            raise RuntimeError(f"no format of the folder:\n{done.stdout}{done.stderr}")
+        self._run_format(node, path)
         return node.folder / "formatted"
 
-    def _run_format(self, node: NodeProcess, config: Path) -> subprocess.CompletedProcess[str]:
+    def _run_format(self, node: NodeProcess, config: Path) -> None:
+        """Format a node by its program's own tool. Raises RuntimeError, with its output."""
         options = ["--cluster-id", self.cluster_id, "--config", str(config)]
         for feature, level in self._features.items():
             options += ["--feature", f"{feature}={level}"]
+        if self.is_dynamic and node.is_controller:
+            if node.node_id in self._first_voters:
+                options += ["--initial-controllers", self._initial_controllers]
+            else:
+                options.append("--no-initial-controllers")
         if node.peer == KAFKA:
             path = kafka_classpath(node.program.release)
-            return run_tool("kafka-storage", "format", *options, classpath=path)
-        return subprocess.run(
-            [sys.executable, str(_launcher(node)), "format", *options],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+            done = run_tool("kafka-storage", "format", *options, classpath=path)
+        else:
+            done = subprocess.run(
+                [sys.executable, str(_launcher(node)), "format", *options],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+        if done.returncode != 0:
+            raise RuntimeError(f"no format of the folder:\n{done.stdout}{done.stderr}")
 
     def _notice_death(self, node: NodeProcess) -> None:
         """Add an entry to `deaths` if the process has ended before the test stops it."""
