@@ -4,6 +4,7 @@
     AlterPartitionReassignments v0-1   ListPartitionReassignments v0   AlterUserScramCredentials v0
     AlterClientQuotas v0-1
     CreateAcls v1-3   DeleteAcls v1-3   UpdateFeatures v0-2   UnregisterBroker v0
+    UnregisterController v0
     DescribeQuorum v0-2   AddRaftVoter v0-1   RemoveRaftVoter v0
 
 Behaviour: a client may send them to any broker, which forwards them. On a node that is its own
@@ -92,6 +93,7 @@ class ForwardedApis:
             Api(ApiKey.ALTER_CLIENT_QUOTAS, 0, 1, self._controller, refuse_alter_client_quotas),
             Api(ApiKey.UPDATE_FEATURES, 0, 2, self._controller),
             Api(ApiKey.UNREGISTER_BROKER, 0, 0, self._controller),
+            Api(ApiKey.UNREGISTER_CONTROLLER, 0, 0, self._controller),
             Api(ApiKey.DESCRIBE_QUORUM, 0, 2, self._controller),
             Api(ApiKey.ADD_RAFT_VOTER, 0, 1, self._controller),
             Api(ApiKey.REMOVE_RAFT_VOTER, 0, 0, self._controller),

@@ -1,11 +1,12 @@
-"""The replicas of all partitions: where they are, moved to other brokers; a broker's end.
+"""The replicas of all partitions: where they are, moved to other brokers; a node's end.
 
     partitions = assigned_partitions(cluster)      # where replicas are, and which ones move
     reassign(cluster, {("orders", 0): (1, 2)})     # begins; the brokers copy afterwards
     unregister(cluster, 4)                         # a broker that has stopped and has no replicas
+    unregister_controller(cluster, 4)              # a controller that is no voter and has stopped
 
 Owns no connection. Never waits for the end of a move, and never decides on one. Follows KIP-455
-(reassignments) and KIP-631 (UnregisterBroker).
+(reassignments), KIP-631 (UnregisterBroker) and KIP-1312 (UnregisterController).
 """
 
 from __future__ import annotations
@@ -30,11 +31,16 @@ from protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsResponse,
 )
 from protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from protocol.messages.unregister_controller import (
+    UnregisterControllerRequest,
+    UnregisterControllerResponse,
+)
 
 CHANGE_WITHIN_MS = 30_000
 _NEEDS = "Alter on the cluster"
 _MOVING = (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT)
 """The errors of a request that no active controller has decided."""
+_NO_REGISTRATION = (ErrorCode.CONTROLLER_ID_NOT_REGISTERED, ErrorCode.UNSUPPORTED_VERSION)
 
 
 class AssignedPartition(NamedTuple):
@@ -110,6 +116,15 @@ def unregister(cluster: ClusterClient, node_id: int) -> None:
     answer = cluster.call(UnregisterBrokerRequest(node_id), UnregisterBrokerResponse)
     if answer.error_code != ErrorCode.BROKER_ID_NOT_REGISTERED:
         _raise_for(f"broker {node_id}", answer.error_code, answer.error_message)
+
+
+def unregister_controller(cluster: ClusterClient, node_id: int) -> None:
+    """Remove the registration of a controller that has stopped. Do nothing if it has none, or if
+    metadata.version is older than 4.4-IV2. Raises Refused, StartError."""
+    request = UnregisterControllerRequest(node_id)
+    answer = cluster.call(request, UnregisterControllerResponse)
+    if answer.error_code not in _NO_REGISTRATION:
+        _raise_for(f"controller {node_id}", answer.error_code, answer.error_message)
 
 
 def _raise_for(what: str, error_code: int, message: str | None) -> None:

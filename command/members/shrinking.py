@@ -1,6 +1,6 @@
 """`ottla cluster shrink`: a node that leaves a running cluster.
 
-    its replicas move → it is no voter → it stops → it is no broker → its files are deleted
+    its replicas move → it is no voter → it stops → its registrations end → its files are deleted
 
 A step that is done is skipped, so the command may be repeated after any failure. The node may be
 dead, as long as other nodes have its records and a majority of the controllers runs.
@@ -21,6 +21,7 @@ from client.members.replicas import (
     reassign,
     registered_brokers,
     unregister,
+    unregister_controller,
 )
 from client.refusals import Refused
 from client.tables import counted
@@ -69,6 +70,8 @@ def shrink(
     cluster.node(node_id).leave()
     _check_no_replicas(cluster, node_id)
     _unregister(cluster, node_id)
+    if node_id in cluster.layout.controllers:
+        _unregister_controller(cluster, node_id)
     kept = cluster.forget(node_id)
     left = len(cluster.layout.controllers)
     if left % 2 == 0:
@@ -179,5 +182,19 @@ def _unregister(cluster: LocalCluster, node_id: int) -> None:
     cluster.wait_for(
         attempt,
         f"broker {node_id} is still registered: repeat ottla cluster shrink {node_id}",
+        without=node_id,
+    )
+
+
+def _unregister_controller(cluster: LocalCluster, node_id: int) -> None:
+    """Remove the registration of the controller. Raises Refused, StartError."""
+
+    def attempt(client: ClusterClient) -> tuple[bool, object]:
+        unregister_controller(client, node_id)
+        return True, None
+
+    cluster.wait_for(
+        attempt,
+        f"controller {node_id} is still registered: repeat ottla cluster shrink {node_id}",
         without=node_id,
     )

@@ -1,9 +1,10 @@
-"""UnregisterBroker 0, ControllerRegistration 0, UpdateFeatures 0-2 and DescribeCluster 0-2.
+"""UnregisterBroker 0, ControllerRegistration 0, UnregisterController 0, UpdateFeatures 0-2 and
+DescribeCluster 0-2.
 
 UpdateFeatures v1: the type of an upgrade instead of a flag, validate only (KIP-778); v2: no results
 for each feature, because all or none are updated (KIP-1022). DescribeCluster on a controller lists
 the controllers, v1 (KIP-919). Every controller answers it from its image, which on the active one
-may have uncommitted records.
+may have uncommitted records. UnregisterController removes one of them (KIP-1312).
 
 Rights: ClusterAction on the cluster for ControllerRegistration, Alter for the others, which for
 DescribeCluster is more than a broker requires.
@@ -42,8 +43,13 @@ from protocol.messages.metadata_records import (
     ControllerEndpoint,
     ControllerFeature,
     RegisterControllerRecord,
+    UnregisterControllerRecord,
 )
 from protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from protocol.messages.unregister_controller import (
+    UnregisterControllerRequest,
+    UnregisterControllerResponse,
+)
 from protocol.messages.update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
@@ -55,6 +61,9 @@ Respond = Callable[[Any], None]
 BROKER_ENDPOINTS, CONTROLLER_ENDPOINTS = 1, 2
 _OPERATIONS_NOT_REQUESTED = -(2**31)
 _REGISTRATION = LEVELS["3.7-IV0"]
+_UNREGISTRATION = LEVELS["4.4-IV2"]
+_SUCCESS = ApiError(ErrorCode.NONE, "")
+"""Kafka answers the removal of a registration with an empty text, not with None."""
 
 
 class ListenerContext(RequestSender, Protocol):
@@ -91,7 +100,7 @@ class ClusterRequests:
 
         def reply(outcome: ApiError | None) -> None:
             """Respond with success for None, or with the error."""
-            error = outcome or ApiError(ErrorCode.NONE)
+            error = outcome or _SUCCESS
             respond(UnregisterBrokerResponse(error_code=error.code, error_message=error.message))
 
         self._controller.submit(
@@ -121,6 +130,24 @@ class ClusterRequests:
 
         self._controller.submit(
             "register controller", if_allowed(context, Operation.CLUSTER_ACTION, decide), reply
+        )
+
+    def unregister_controller(
+        self, context: RequestSender, request: UnregisterControllerRequest, respond: Respond
+    ) -> None:
+        """Remove a controller's registration, and respond after the commit. Needs Alter on the
+        cluster, and metadata.version 4.4-IV2. A controller that still runs registers again."""
+
+        def decide(view: DecisionView) -> Decision[None]:
+            return _unregistration(view.image, request.controller_id, self._settings.node_id)
+
+        def reply(outcome: ApiError | None) -> None:
+            """Respond with success for None, or with the error."""
+            error = outcome or _SUCCESS
+            respond(UnregisterControllerResponse(0, error.code, error.message))
+
+        self._controller.submit(
+            "unregister controller", if_allowed(context, Operation.ALTER, decide), reply
         )
 
     def update_features(
@@ -179,6 +206,21 @@ class ClusterRequests:
                 cluster_authorized_operations=operations,
             )
         )
+
+
+def _unregistration(image: MetadataImage, controller_id: int, active_id: int) -> Decision[None]:
+    """Return the decision that removes a controller's registration, or the error: the controller is
+    the active one or not registered, or metadata.version is older than 4.4-IV2."""
+    if controller_id == active_id:
+        text = "Controller cannot unregister itself while it is active."
+        return Decision(ApiError(ErrorCode.INVALID_REQUEST, text))
+    if image.metadata_level < _UNREGISTRATION:
+        text = "The current MetadataVersion is too old to support controller unregistration."
+        return Decision(ApiError(ErrorCode.UNSUPPORTED_VERSION, text))
+    if controller_id not in image.controllers:
+        text = f"Controller ID {controller_id} is not currently registered."
+        return Decision(ApiError(ErrorCode.CONTROLLER_ID_NOT_REGISTERED, text))
+    return Decision(None, [UnregisterControllerRecord(controller_id)])
 
 
 def refused_update(error: ApiError) -> UpdateFeaturesResponse:

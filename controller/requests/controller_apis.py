@@ -79,6 +79,7 @@ DESCRIBE_CLUSTER = 60
 UNREGISTER_BROKER = 64
 CONTROLLER_REGISTRATION = 70
 ASSIGN_REPLICAS_TO_DIRS = 73
+UNREGISTER_CONTROLLER = 94
 
 FORWARDED_KEYS = (
     CREATE_TOPICS,
@@ -98,6 +99,7 @@ FORWARDED_KEYS = (
     ALTER_USER_SCRAM_CREDENTIALS,
     UPDATE_FEATURES,
     UNREGISTER_BROKER,
+    UNREGISTER_CONTROLLER,
 )
 """The APIs of clients, which may call any broker: it forwards them."""
 
@@ -216,6 +218,7 @@ class ControllerApis:
             ASSIGN_REPLICAS_TO_DIRS: partitions.assign_replicas_to_dirs,
             UNREGISTER_BROKER: cluster.unregister_broker,
             CONTROLLER_REGISTRATION: cluster.register_controller,
+            UNREGISTER_CONTROLLER: cluster.unregister_controller,
             UPDATE_FEATURES: cluster.update_features,
             DESCRIBE_CLUSTER: cluster.describe_cluster,
             ALTER_CLIENT_QUOTAS: quotas.alter,

@@ -48,6 +48,7 @@ LEFT_OUT = frozenset(
     {
         *("JOIN_GROUP", "SYNC_GROUP", "API_VERSIONS", "SASL_HANDSHAKE", "SASL_AUTHENTICATE"),
         *("DESCRIBE_LOG_DIRS", "UNREGISTER_BROKER", "UPDATE_FEATURES", "DESCRIBE_QUORUM"),
+        "UNREGISTER_CONTROLLER",
     }
 )
 APIS = tuple(api for api in BODIES if api not in LEFT_OUT)

@@ -14,7 +14,9 @@ from confluent_kafka import Consumer, TopicPartition
 
 from command.members.local_cluster import LocalCluster
 from command.members.plans import nodes_to_add
+from protocol.messages.describe_cluster import DescribeClusterRequest
 from tests.chaos.stock_producers import Confluent
+from tests.clients.wire_client import WireClient
 from tests.compat.local_clusters import (
     DEADLINE_S,
     ENVIRONMENT,
@@ -129,6 +131,7 @@ def test_three_nodes_become_five_and_three_again_under_load(
     status = wait_for_status(servers, 0)
     assert voters(status) == remaining
     assert [broker["node_id"] for broker in status["brokers"]] == remaining
+    assert _registered_controllers(folder, remaining[0]) == remaining
     assert sorted(path.name for path in folder.glob("broker-?")) == [
         f"broker-{node_id}" for node_id in remaining
     ]
@@ -150,6 +153,15 @@ def _port(folder: Path, node_id: int) -> int:
     """Return the port for clients of a node."""
     text = (folder / f"broker-{node_id}.properties").read_text()
     return int(text.partition("listeners=")[2].partition("localhost:")[2].partition(",")[0])
+
+
+def _registered_controllers(folder: Path, node_id: int) -> list[int]:
+    """Return the ids of the controllers that a controller knows."""
+    text = (folder / f"broker-{node_id}.properties").read_text()
+    port = int(text.partition("CONTROLLER://localhost:")[2].splitlines()[0].partition(",")[0])
+    with WireClient(port) as client:
+        answer = client.call(DescribeClusterRequest(endpoint_type=2), 1)
+    return sorted(controller.broker_id for controller in answer.brokers)
 
 
 def test_a_node_does_not_leave_if_its_replicas_have_no_other_place(

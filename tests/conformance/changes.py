@@ -44,7 +44,7 @@ CHANGES = (
         "the topology of a Kafka Streams application can be stored and described",
         NOT_SERVED,
     ),
-    Change("UnregisterController", "", "removes the registration of a controller", NOT_SERVED),
+    Change("UnregisterController (KIP-1312)", "", "removes the registration of a controller", SAME),
     Change(
         "host of an ACL (KIP-1276)",
         "an address or `*`; any other text is accepted and never matches",

@@ -146,6 +146,11 @@ def unregister_broker(rng: random.Random, version: int) -> Made:
     return {"broker_id": rng.choice((99, -1))}, None
 
 
+def unregister_controller(rng: random.Random, version: int) -> Made:
+    """Of none, and of the only one."""
+    return {"controller_id": rng.choice((99, -1, 1))}, None
+
+
 def _mechanism(rng: random.Random) -> int:
     return rng.choice((1, 1, 2, 2, 0, 3))
 
@@ -253,7 +258,7 @@ def _voter(rng: random.Random) -> Body:
 
 def add_raft_voter(rng: random.Random, version: int) -> Made:
     listeners = [
-        {"name": rng.choice(("CONTROLLER", "CONTROLLER", "x", "")), "host": "localhost", "port": 9}
+        {"name": rng.choice(("CONTROLLER", "CONTROLLER", "x")), "host": "localhost", "port": 9}
         for _ in range(rng.choice((0, 1, 1, 2)))
     ]
     made = {**_voter(rng), "timeout_ms": 1_000, "listeners": listeners}
@@ -328,6 +333,7 @@ BODIES = {
     "DESCRIBE_QUORUM": describe_quorum,
     "UPDATE_FEATURES": update_features,
     "UNREGISTER_BROKER": unregister_broker,
+    "UNREGISTER_CONTROLLER": unregister_controller,
     "ADD_RAFT_VOTER": add_raft_voter,
     "REMOVE_RAFT_VOTER": remove_raft_voter,
     "ALTER_USER_SCRAM_CREDENTIALS": alter_user_scram_credentials,

@@ -29,6 +29,7 @@ from protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 from protocol.messages.unregister_broker import UnregisterBrokerRequest
+from protocol.messages.unregister_controller import UnregisterControllerRequest
 from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.golden.controller_cases import Case, ask, comparable, sorted_answer
 from tests.kept_json import write_json
@@ -141,6 +142,8 @@ def cases() -> list[Case]:
         *_reassignment_cases(),
         *_feature_cases(),
         ("unregister a stranger", UnregisterBrokerRequest(7), 0),
+        ("unregister a controller that is not there", UnregisterControllerRequest(7), 0),
+        ("unregister the active controller", UnregisterControllerRequest(1), 0),
     ]
 
 

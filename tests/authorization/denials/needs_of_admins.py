@@ -228,6 +228,7 @@ ADMINISTRATION = (
         ALTER,
     ),
     on_cluster("UNREGISTER_BROKER", 0, {"broker_id": 98}, ALTER),
+    on_cluster("UNREGISTER_CONTROLLER", 0, {"controller_id": 98}, ALTER),
     on_cluster("ADD_RAFT_VOTER", 1, {**NO_VOTER, "timeout_ms": 1000}, ALTER),
     on_cluster("REMOVE_RAFT_VOTER", 0, NO_VOTER, ALTER),
     on_cluster(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_image, image_of
+from controller.metadata.version import LEVELS
+from controller.storage_format import format_directories
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.errors import ErrorCode
 from protocol.messages.controller_registration import (
     ControllerRegistrationRequest,
@@ -13,8 +17,9 @@ from protocol.messages.controller_registration import (
 )
 from protocol.messages.describe_cluster import DescribeClusterRequest
 from protocol.messages.unregister_broker import UnregisterBrokerRequest
+from protocol.messages.unregister_controller import UnregisterControllerRequest
 from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from tests.unit.controller.controller_fixture import CLUSTER_ID, Context, OneNode
+from tests.unit.controller.controller_fixture import CLUSTER_ID, LOG_DIR, Context, OneNode
 
 
 def started() -> OneNode:
@@ -79,6 +84,42 @@ def test_unregister() -> None:
     node.register(2)
     assert node.call(UnregisterBrokerRequest(2), 0).error_code == ErrorCode.NONE
     assert list(node.node.image.brokers) == [1]
+
+
+def test_a_controller_is_unregistered_for_good_and_may_come_back() -> None:
+    node = started()
+    for controller_id in (1, 2):
+        register(node, controller_id)
+    gone = node.call(UnregisterControllerRequest(2), 0)
+    assert (gone.error_code, list(node.node.image.controllers)) == (ErrorCode.NONE, [1])
+    again = node.call(UnregisterControllerRequest(2), 0)
+    assert again.error_code == ErrorCode.CONTROLLER_ID_NOT_REGISTERED
+    image = node.node.image
+    content = decode_snapshot(encode_image(image, 0))
+    assert image_of(content, SnapshotId(image.offset + 1, image.epoch)) == image
+    register(node, 2)
+    assert list(node.node.image.controllers) == [1, 2]
+
+
+def test_the_active_controller_stays_registered() -> None:
+    node = started()
+    register(node, 1)
+    assert node.call(UnregisterControllerRequest(1), 0).error_code == ErrorCode.INVALID_REQUEST
+    assert list(node.node.image.controllers) == [1]
+
+
+def test_controllers_are_unregistered_from_4_4_iv2_on() -> None:
+    earlier = MemoryFilesystem()
+    levels = {"metadata.version": LEVELS["4.4-IV1"]}
+    format_directories(
+        earlier, [LOG_DIR], LOG_DIR, CLUSTER_ID, 1, random.randbytes, 0, features=levels
+    )
+    node = OneNode(earlier).start()
+    node.register()
+    register(node, 2)
+    refused = node.call(UnregisterControllerRequest(2), 0)
+    assert refused.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert list(node.node.image.controllers) == [2]
 
 
 def test_features_have_no_deadline() -> None:

@@ -32,6 +32,7 @@ from protocol.messages import elect_leaders as elect
 from protocol.messages import incremental_alter_configs as changes
 from protocol.messages import list_partition_reassignments as moving
 from protocol.messages import unregister_broker as unregister
+from protocol.messages import unregister_controller as gone
 from protocol.messages import update_features as features
 from tests.unit.controller.controller_fixture import OneNode, as_sent
 from tests.unit.controller.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
@@ -66,6 +67,7 @@ WHOLE: list[tuple[Message, int, Operation]] = [
     (LIST, 0, Operation.DESCRIBE),
     (features.UpdateFeaturesRequest(100), 2, Operation.ALTER),
     (unregister.UnregisterBrokerRequest(7), 0, Operation.ALTER),
+    (gone.UnregisterControllerRequest(7), 0, Operation.ALTER),
     (cluster.DescribeClusterRequest(endpoint_type=2), 1, Operation.ALTER),
     (cluster.DescribeClusterRequest(endpoint_type=1), 1, Operation.ALTER),
     (users.DescribeUserScramCredentialsRequest(None), 0, Operation.DESCRIBE),
