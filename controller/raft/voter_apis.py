@@ -121,9 +121,10 @@ class VoterApis:
         """Return the reply to a request without this quorum's listener, or with levels of
         `kraft.version` that are none; None if it is valid."""
         listener = self._addresses.listener
-        if listener not in [endpoint.name for endpoint in request.listeners]:
+        endpoints = _endpoints(request)
+        if listener not in [endpoint.listener for endpoint in endpoints]:
             given = ", ".join(
-                f"ListenerName({e.name})={e.host}/<unresolved>:{e.port}" for e in request.listeners
+                f"ListenerName({e.listener})={e.host}/<unresolved>:{e.port}" for e in endpoints
             )
             return refusal._replace(
                 error_message=(
@@ -166,4 +167,11 @@ def denied_voters(request: VoterRequest) -> object:
 
 def _voter(key: ReplicaKey, request: AddRaftVoterRequest | UpdateRaftVoterRequest) -> Voter:
     """Return the voter that a request describes."""
-    return Voter(key, tuple(VoterEndpoint(e.name, e.host, e.port) for e in request.listeners))
+    return Voter(key, _endpoints(request))
+
+
+def _endpoints(
+    request: AddRaftVoterRequest | UpdateRaftVoterRequest,
+) -> tuple[VoterEndpoint, ...]:
+    """Return a voter's endpoints. The names of listeners are in upper case, as in Kafka."""
+    return tuple(VoterEndpoint(e.name.upper(), e.host, e.port) for e in request.listeners)

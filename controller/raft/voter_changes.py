@@ -223,16 +223,14 @@ class VoterChanges:
         voter = pending.added
         if voter.key.id != node_id:
             return NOTHING
-        start = f"Aborted add voter operation for {_shown(voter.key)} since "
         if kraft_versions is None:
-            why = f"{start}API_VERSIONS returned an error NETWORK_EXCEPTION"
-            return self._give_up(REQUEST_TIMED_OUT, why)
+            return self._give_up(REQUEST_TIMED_OUT, self._silence(pending, now_ms))
+        start = f"Aborted add voter operation for {_shown(voter.key)} since "
         voter = voter._replace(kraft_versions=kraft_versions)
         level = self._voters.kraft_version
         if not voter.supports(level):
-            lowest, highest = kraft_versions
             why = (
-                f"{start}the kraft.version range (min: {lowest}, max: {highest} doesn't support "
+                f"{start}the kraft.version range {_range_shown(kraft_versions)} doesn't support "
                 f"the finalized version {level}"
             )
             return self._give_up(ErrorCode.INVALID_REQUEST, why)
@@ -245,6 +243,17 @@ class VoterChanges:
             pending.request = None
             replies = ((request, m.VoterReply()),)
         return Change(replies, self._voters.latest.with_voter(voter))
+
+    @staticmethod
+    def _silence(pending: _Pending, now_ms: float) -> str | None:
+        """Return the text about a new voter that did not answer; None: it had all its time. Kafka's
+        text lacks the key of the voter."""
+        if now_ms >= pending.deadline_ms:
+            return None
+        return (
+            "Aborted add voter operation for since API_VERSIONS returned an error "
+            "BROKER_NOT_AVAILABLE"
+        )
 
     def committed(self, high_watermark: int) -> Change:
         """End the change that waits, if its record is committed. A leader that is no voter resigns
@@ -289,6 +298,14 @@ def _shown(key: ReplicaKey) -> str:
     """Return a key as Kafka writes it."""
     directory = "<undefined>" if key.directory_id == ZERO_UUID else uuid_to_string(key.directory_id)
     return f"ReplicaKey(id={key.id}, directoryId={directory})"
+
+
+def _range_shown(kraft_versions: tuple[int, int]) -> str:
+    """Return a replica's levels as Kafka writes them, which closes the bracket only if the replica
+    does not name `kraft.version`; that counts as level 0."""
+    lowest, highest = kraft_versions
+    end = ")" if kraft_versions == (0, 0) else ""
+    return f"(min: {lowest}, max: {highest}{end}"
 
 
 def _all_shown(voters: VoterSet) -> str:

@@ -82,7 +82,8 @@ def test_brokers_are_asked_of_brokers() -> None:
 def test_unregister() -> None:
     node = started()
     node.register(2)
-    assert node.call(UnregisterBrokerRequest(2), 0).error_code == ErrorCode.NONE
+    answer = node.call(UnregisterBrokerRequest(2), 0)
+    assert (answer.error_code, answer.error_message) == (ErrorCode.NONE, "")
     assert list(node.node.image.brokers) == [1]
 
 
