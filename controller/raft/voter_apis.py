@@ -173,5 +173,9 @@ def _voter(key: ReplicaKey, request: AddRaftVoterRequest | UpdateRaftVoterReques
 def _endpoints(
     request: AddRaftVoterRequest | UpdateRaftVoterRequest,
 ) -> tuple[VoterEndpoint, ...]:
-    """Return a voter's endpoints. The names of listeners are in upper case, as in Kafka."""
-    return tuple(VoterEndpoint(e.name.upper(), e.host, e.port) for e in request.listeners)
+    """Return a voter's endpoints. As in Kafka, the names of listeners are in upper case, and the
+    last endpoint of a name counts."""
+    by_name = {
+        e.name.upper(): VoterEndpoint(e.name.upper(), e.host, e.port) for e in request.listeners
+    }
+    return tuple(by_name.values())

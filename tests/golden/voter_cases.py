@@ -215,6 +215,7 @@ def _additions(talk: VoterTalk) -> list[Case]:
         ("add, reserved directory id", talk.add(LEADER, NO_DIRECTORY[:15] + b"\1"), 1),
         ("add, no listener", talk.add(listeners=()), 1),
         ("add, another listener", talk.add(listeners=("OTHER",)), 1),
+        ("add, another listener twice", talk.add(listeners=("OTHER", "other")), 1),
         ("add, two other listeners", talk.add(listeners=("OTHER", "THIRD")), 1),
         ("add, a name in lower case", talk.add(LEADER, listeners=("controller",)), 1),
         ("add, a listener twice", talk.add(LEADER, listeners=(LISTENER, LISTENER)), 1),

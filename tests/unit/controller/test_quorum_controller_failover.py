@@ -54,6 +54,7 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.unregister_broker import UnregisterBrokerRequest
+from protocol.messages.unregister_controller import UnregisterControllerRequest
 from tests.unit.controller.controller_fixture import CLUSTER_ID
 from tests.unit.controller.quorum_model import Quorum
 
@@ -105,7 +106,7 @@ class Run:
             self.heartbeat, self.heartbeat, self.register, self.gone, self.alter_isr,
             self.alter_isr, self.alter_isr, self.reassign, self.reassign, self.elect,
             self.producer_ids, self.producer_ids, self.assign, self.unregister,
-            self.register_controller, self.set_user, self.delete_user,
+            self.register_controller, self.unregister_controller, self.set_user, self.delete_user,
         ]  # fmt: skip
         self.random.choice(kinds)()
         chance = self.random.random()
@@ -280,6 +281,9 @@ class Run:
     def register_controller(self) -> None:
         node_id = self.random.choice(list(self.quorum.members))
         self.ask(ControllerRegistrationRequest(node_id, self.random.randbytes(16)))
+
+    def unregister_controller(self) -> None:
+        self.ask(UnregisterControllerRequest(self.random.choice(list(self.quorum.members))))
 
     # --- partitions ----------------------------------------------------------------------------
 
