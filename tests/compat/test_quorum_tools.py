@@ -23,7 +23,7 @@ ROLES = ("broker,controller", "controller")
 def cluster(request: pytest.FixtureRequest) -> Iterator[ClusterProcesses]:
     """Node 1 is the only voter, node 2 observes."""
     peer = KAFKA if request.config.getoption("--broker") == "apache-kafka" else OTTLA
-    with ClusterProcesses(2, peer=peer, roles=ROLES, dynamic=True) as running:
+    with ClusterProcesses(2, peer=peer, roles=ROLES, voters=[1]) as running:
         yield running
         assert running.unexpected_deaths() == []
 

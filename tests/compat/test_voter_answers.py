@@ -18,7 +18,7 @@ RECORDED = json.loads(voter_cases.RECORDED.read_text())
 @pytest.fixture(scope="module")
 def alone() -> Iterator[VoterTalk]:
     """A dynamic quorum of one voter."""
-    with ClusterProcesses(1, peer=OTTLA, dynamic=True) as cluster:
+    with ClusterProcesses(1, peer=OTTLA, voters=[1]) as cluster:
         talk = VoterTalk(cluster)
         yield talk
         talk.close()

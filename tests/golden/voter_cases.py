@@ -384,13 +384,13 @@ def ask_static(cluster: ClusterProcesses) -> Answers:
 def conversations(peer: str, features: dict[str, int]) -> Answers:
     """Start the nodes of both quorums, one after the other, and return their answers."""
     answers: Answers = {}
-    scenes: list[tuple[bool, list[str], Callable[[ClusterProcesses], Answers]]] = [
-        (True, ["broker,controller", "controller"], ask_dynamic),
-        (False, ["broker,controller"], ask_static),
+    scenes: list[tuple[list[int] | None, list[str], Callable[[ClusterProcesses], Answers]]] = [
+        ([1], ["broker,controller", "controller"], ask_dynamic),
+        (None, ["broker,controller"], ask_static),
     ]
-    for dynamic, roles, ask in scenes:
+    for voters, roles, ask in scenes:
         with ClusterProcesses(
-            len(roles), peer=peer, roles=roles, dynamic=dynamic, features=features
+            len(roles), peer=peer, roles=roles, voters=voters, features=features
         ) as cluster:
             answers |= ask(cluster)
     return answers
