@@ -177,7 +177,9 @@ def _key(options: argparse.Namespace, kept: dict[str, str]) -> Format:
 def _avro(options: argparse.Namespace, kept: dict[str, str], what: str) -> Format:
     reader, framed, number = _reader(options, what)
     name = "key" if what == "key" else None
-    avro = Avro.of(reader, _fields(kept) if kept else None, framed, name, options.to)
+    units = json.loads(kept["units"]) if "units" in kept else None
+    fields = _fields(kept) if kept else None
+    avro = Avro.of(reader, fields, framed, name, options.to, units)
     if framed is None:
         return avro
     seen = set(json.loads(kept["ids"])) if kept else set()

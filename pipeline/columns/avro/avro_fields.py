@@ -11,26 +11,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
     DataType,
+    IntegerType,
+    LongType,
     StringType,
     StructField,
     StructType,
 )
 
+from pipeline.columns.avro.avro_logical import DAY_US
 from pipeline.columns.avro.avro_schema import AvroSchema
 from pipeline.columns.avro.avro_values import (
+    Scales,
     all_checks,
     brought,
     changed,
+    types_by_name,
     unfit,
-    with_decimals_of,
+    with_numbers_of,
+    with_times_of_day,
 )
+from pipeline.columns.avro.avro_widening import DAY_MS
 from pipeline.columns.avro.registry import Registry
 from pipeline.columns.evolution import merged
 from pipeline.columns.records import column_names, nullable
@@ -70,6 +77,9 @@ class Avro:
     column."""
     form: str = "delta"
     """The table's format, which says how the types of columns can grow."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """The unit of each time of day in the table, by its name as in `avro_values.all_checks`. A
+    schema with another unit does not change the column's, so all rows have one."""
 
     @staticmethod
     def of(
@@ -78,14 +88,23 @@ class Avro:
         framed: Framed | None,
         name: str | None,
         form: str = "delta",
+        units: Mapping[str, str] | None = None,
     ) -> Avro:
         """Return a format with the columns that the table has, whose types may have grown.
 
-        Raises PipelineError if a type would change in another way.
+        `units` has the table's units of times of day; None if an older version wrote the table,
+        which kept none. Raises PipelineError if a type would change in another way.
         """
-        fields = _fields_of(reader.kind, name)
+        what = name or "value"
+        of_reader = reader.units_of_day(what)
+        if units is None and kept is not None:
+            units = _units_by_type(kept, name, of_reader)
+        of_table = {**of_reader, **(units or {})}
+        ours = {place: of_table[place] for place in of_reader}
+        root = "" if isinstance(reader.kind, StructType) else what
+        fields = _fields_of(with_times_of_day(reader.kind, ours, root), name)
         fields = fields if kept is None else merged(kept, fields, form)
-        return Avro(reader, fields, framed, name, form)
+        return Avro(reader, fields, framed, name, form, of_table)
 
     @property
     def schema(self) -> StructType:
@@ -106,18 +125,23 @@ class Avro:
 
     @property
     def _kind(self) -> DataType:
-        """The type of decoded values: that of `_target`, with the decimals of the table."""
+        """The type of decoded values: that of `_target`, with the numbers of the table."""
         kind = self._target.kind
         if self.name is None and isinstance(kind, StructType):
-            return with_decimals_of(kind, self.fields)
+            return with_numbers_of(kind, self.fields)
         (field,) = (entry for entry in self.fields if entry.name == (self.name or "value"))
-        return with_decimals_of(kind, field.dataType)
+        return with_numbers_of(kind, field.dataType)
 
     def kept(self) -> dict[str, str]:
-        """Return the part of `Columns.to_text` for this format: the columns, and the ids with which
-        the next run begins."""
+        """Return the part of `Columns.to_text` for this format: the columns, the ids with which the
+        next run begins, and the units of times of day."""
         ids = [] if self.framed is None else sorted(self.framed.writers)
-        return {"format": "avro", "fields": self.fields.json(), "ids": json.dumps(ids)}
+        return {
+            "format": "avro",
+            "fields": self.fields.json(),
+            "ids": json.dumps(ids),
+            "units": json.dumps(self.units),
+        }
 
     def read(self, records: DataFrame, what: str, into: str) -> DataFrame:
         """Add a STRUCT `into` with the schema's id, and the value with the mark behind the
@@ -224,19 +248,19 @@ class Avro:
             for schema_id, writer in writers.items():
                 reader = reader.with_fields_of(AvroSchema(f"schema id {schema_id}", writer))
         framed = replace(self.framed, writers=writers, unknown=tuple(gone))
-        return Avro.of(reader, self.fields, framed, self.name, self.form)
+        return Avro.of(reader, self.fields, framed, self.name, self.form, self.units)
 
     def columns(self, read: Column) -> list[Column]:
         """Return a column of the table's type for each field."""
         datum, there = read["read"][_DATUM], _fields_of(self._kind, self.name)
         whole = self.name is not None or not isinstance(self.reader.kind, StructType)
         typed = []
-        for field, column in zip(self.fields, self.schema, strict=True):
-            if field.name not in there.names:
+        for entry, column in zip(self.fields, self.schema, strict=True):
+            if entry.name not in there.names:
                 value = F.lit(None).cast(column.dataType)
             else:
-                value = datum if whole else datum[field.name]
-                value = brought(value, there[field.name].dataType, column.dataType)
+                value = datum if whole else datum[entry.name]
+                value = brought(value, there[entry.name].dataType, column.dataType)
             typed.append(value.alias(column.name))
         return typed
 
@@ -250,12 +274,14 @@ class Avro:
         marked = F.concat(body, F.lit(_MARK))
         read = F.call_function("from_avro", marked, F.lit(_marked(writer)), F.create_map(*pairs))
         decoded, wanted = reader.kind, nullable(self._kind)
+        scales = Scales.between(reader.units_of_day(what), self.units)
+        root = "" if isinstance(decoded, StructType) else what
 
         def typed(read: Column) -> Column:
             datum, why = read[_DATUM], F.lit(None).cast("string")
-            for words, wrong in changed(decoded, wanted, what):
+            for words, wrong in changed(decoded, wanted, what, scales):
                 why = F.coalesce(why, F.when(wrong(datum), F.lit(words)))
-            value = brought(datum, decoded, wanted)
+            value = brought(datum, decoded, wanted, root, scales)
             return F.struct(value.alias(_DATUM), read[_END].alias(_END), why.alias(_CHANGED))
 
         return bound(read, typed)
@@ -277,6 +303,16 @@ def _fields_of(kind: DataType, name: str | None) -> StructType:
     if isinstance(kind, StructType):
         return kind
     return StructType([StructField("value", kind)])
+
+
+def _units_by_type(
+    kept: StructType, name: str | None, of_reader: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the units that the times of day of a reader have in a table, by the types of the
+    table's columns: INT holds ms, and BIGINT µs."""
+    kinds = types_by_name(kept if name is None else kept[name].dataType, name or "value")
+    by_type: dict[type, str] = {IntegerType: DAY_MS, LongType: DAY_US}
+    return {place: by_type.get(type(kinds.get(place)), unit) for place, unit in of_reader.items()}
 
 
 def _marked(schema: str) -> str:

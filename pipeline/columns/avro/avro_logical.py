@@ -16,13 +16,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.columns.avro.avro_rules import NAMED
-from pipeline.columns.avro.avro_widening import Place, replaced
+from pipeline.columns.avro.avro_widening import DAY_MS, WIDE_DAY_MS, Place, replaced
 
 Defined = Mapping[str, Mapping[str, object]]
 _DIGITS_OF_LONG, _DIGITS_MAX = 18, 38
 _LOCAL = "local-"
 _TIMES = ("timestamp-millis", "timestamp-micros")
-_UNITS = (*_TIMES, "timestamp-nanos", "time-millis", "time-micros")
+DAY_US = "time-micros"
+_OF_DAY = {("int", DAY_MS): DAY_MS, ("long", WIDE_DAY_MS): DAY_MS, ("long", DAY_US): DAY_US}
+"""The unit of a time of day, which is a number since midnight, by its type and logical type."""
+_UNITS = (*_TIMES, "timestamp-nanos", DAY_MS, DAY_US)
 
 
 def as_written(
@@ -45,6 +48,26 @@ def as_written(
         return _longer({**node, **chosen.get(_place(node, place), {})})
 
     return replaced(root, (), leaf)
+
+
+def units_of_day(node: object, defined: Defined, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the unit of each time of day in a part of a schema, which has the name
+    `name`. Names are those of `pipeline.columns.walks`; that of a record's field stands alone if
+    `name` is empty."""
+    node = _definition(node, defined)
+    if isinstance(node, list):
+        branches = [branch for branch in node if branch != "null"]
+        for n, branch in enumerate(branches):
+            inner = name if len(branches) == 1 else inside(name, f"member{n}")
+            yield from units_of_day(branch, defined, inner)
+    elif (unit := _unit_of_day(node)) is not None:
+        yield name, unit
+    elif isinstance(node, Mapping) and node["type"] == "record":
+        for entry in node["fields"]:
+            yield from units_of_day(entry["type"], defined, inside(name, entry["name"]))
+    elif isinstance(node, Mapping) and node["type"] in ("array", "map"):
+        items = node["items" if node["type"] == "array" else "values"]
+        yield from units_of_day(items, defined, f"{name}[]")
 
 
 @dataclass(slots=True)
@@ -104,6 +127,8 @@ class _Pairs:
             units = {"precision": written["precision"], "scale": written.get("scale", 0)}
         elif bare in _TIMES and theirs in _TIMES:
             units = {"logicalType": f"{local}{theirs}"}
+        elif _unit_of_day(node) and _unit_of_day(written):
+            units = {"type": written["type"], "logicalType": theirs}
         elif bare != theirs and bare in _UNITS and theirs in _UNITS:
             self.is_foreign = True
         if units:
@@ -114,10 +139,24 @@ class _Pairs:
 
 def _alike(node: object, theirs: list[object]) -> Iterator[object]:
     """Yield the types of a writer's union that a type of the reader may read, of named types those
-    with its name if there are any."""
+    with its name if there are any. A time of day may have another unit, and so another type."""
     same = [other for other in theirs if _type(other) == _type(node)]
+    if _unit_of_day(node) and not same:
+        same = [other for other in theirs if _unit_of_day(other)]
     named = [other for other in same if _short_name(other) == _short_name(node)]
     yield from named if _type(node) in NAMED and named else same
+
+
+def _unit_of_day(node: object) -> str | None:
+    """Return the unit of a time of day, None if the part is none."""
+    if not isinstance(node, Mapping):
+        return None
+    return _OF_DAY.get((str(node["type"]), str(node.get("logicalType"))))
+
+
+def inside(name: str, field_name: str) -> str:
+    """Return the name of a field in a record `name`, or in a record without a name."""
+    return f"{name}.{field_name}" if name else field_name
 
 
 def _definition(node: object, defined: Defined) -> object:

@@ -30,7 +30,7 @@ from pyspark.sql.types import (
 )
 
 from pipeline.columns.avro import avro_rules
-from pipeline.columns.avro.avro_logical import as_written
+from pipeline.columns.avro.avro_logical import as_written, units_of_day
 from pipeline.columns.avro.avro_widening import widened
 from pipeline.errors import PipelineError
 
@@ -111,6 +111,12 @@ class AvroSchema:
         if root is None:
             return None
         return AvroSchema(self._where, json.dumps(self._written(root, set())))
+
+    def units_of_day(self, what: str) -> dict[str, str]:
+        """Return the unit of each time of day in a key or a value, `what`, by its name as in
+        `avro_values.all_checks`."""
+        name = "" if isinstance(self.kind, StructType) else what
+        return dict(units_of_day(self._root, self._defined, name))
 
     def _fields(self) -> dict[str, dict[str, Node]] | None:
         root = self._root

@@ -18,6 +18,9 @@ from pipeline.columns.avro.avro_rules import of_union
 Place = tuple[str, ...]
 """The place of a number: the record that holds the number, and the way from there. A record that a
 schema uses twice is defined once, so both uses have one place."""
+DAY_MS, WIDE_DAY_MS = "time-millis", "ottla-time-millis"
+"""The logical type of a time of day in ms, which is an int, and the name that it gets as a long.
+Avro and Spark ignore the latter; `avro_logical` needs the unit."""
 _WIDER: dict[tuple[str, type[DataType]], str] = {
     ("int", LongType): "long",
     ("int", DoubleType): "double",
@@ -38,7 +41,10 @@ def widened(root: object, defined: Mapping[str, Mapping[str, object]], kind: Dat
     def leaf(place: Place, node: object) -> object:
         name = node["type"] if isinstance(node, Mapping) else node
         wider = chosen.get(place, name) if _is_number(name) else name
-        return node if wider == name else wider
+        if wider == name:
+            return node
+        is_time = isinstance(node, Mapping) and node.get("logicalType") == DAY_MS
+        return {"type": wider, "logicalType": WIDE_DAY_MS} if is_time and wider == "long" else wider
 
     return replaced(root, (), leaf)
 

@@ -148,6 +148,35 @@ def test_avro_of_a_file(tmp_path: Path) -> None:
         columns_of(*words, "--to", "parquet", kept=first.to_text())
 
 
+def test_a_time_of_day_of_avro_keeps_its_unit(tmp_path: Path) -> None:
+    def schema(unit: str) -> str:
+        kind = {"type": "int" if unit == "millis" else "long", "logicalType": f"time-{unit}"}
+        return record(("t", ["null", kind]), ("ts", {"type": "array", "items": kind}))
+
+    file = tmp_path / "s.avsc"
+    words = (*AVRO, "--schema", str(file))
+    for unit, other, ours in (("millis", "micros", "int"), ("micros", "millis", "bigint")):
+        file.write_text(schema(unit))
+        kept = columns_of(*words).to_text()
+        file.write_text(schema(other))
+        for text in (kept, without_units(kept)):
+            columns = columns_of(*words, "--to", "parquet", kept=text)
+            assert (kind_of(columns, "t"), kind_of(columns, "ts")) == (ours, f"array<{ours}>")
+            units = json.loads(json.loads(columns.to_text())["value"]["units"])
+            assert units == {"t": f"time-{unit}", "ts[]": f"time-{unit}"}
+    file.write_text(record(("t", "int")))
+    number = columns_of(*words).to_text()
+    file.write_text(record(("t", {"type": "long", "logicalType": "time-micros"})))
+    assert kind_of(columns_of(*words, kept=number), "t") == "bigint"
+
+
+def without_units(kept: str) -> str:
+    """The text as an older version kept it."""
+    text = json.loads(kept)
+    del text["value"]["units"]
+    return json.dumps(text)
+
+
 def test_avro_of_a_registry() -> None:
     with fake_registry() as served:
         served.register("t-value", 1, record(("id", "int"), ("old", "string")))

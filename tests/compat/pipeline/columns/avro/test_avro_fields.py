@@ -287,6 +287,98 @@ def test_a_value_is_read_with_the_units_of_its_writer(spark: SparkSession) -> No
     assert misfits == [(3, "field d does not fit DECIMAL(12,4)")]
 
 
+def of_day(unit: str) -> dict[str, str]:
+    return {"type": "int" if unit == "millis" else "long", "logicalType": f"time-{unit}"}
+
+
+def whole(*numbers: int) -> bytes:
+    """Numbers from 0 as Avro writes them, one after the other."""
+    data = bytearray()
+    for number in numbers:
+        left = 2 * number
+        while left > 0x7F:
+            data.append(left & 0x7F | 0x80)
+            left >>= 7
+        data.append(left)
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("kept", "later", "kind", "noon"),
+    [("millis", "micros", "int", 43_200_000), ("micros", "millis", "bigint", 43_200_000_000)],
+)
+def test_a_time_of_day_keeps_the_unit_of_its_column(
+    spark: SparkSession, kept: str, later: str, kind: str, noon: int
+) -> None:
+    def schema(unit: str) -> str:
+        items = {"type": "array", "items": of_day(unit)}
+        return record(("t", of_day(unit)), ("n", ["null", of_day(unit)]), ("a", items))
+
+    def value(unit: str, *numbers: int) -> bytes:
+        factor = 1 if unit == "millis" else 1000
+        t, n, item = (number * factor for number in numbers)
+        return whole(t, 1, n, 1, item, 0)
+
+    with fake_registry() as served:
+        served.register("t-value", 1, schema(kept))
+        first = columns_of(of_subject(served))
+        served.register("t-value", 2, schema(later))
+        times = (43_200_000, 1, 2)
+        frame = records(
+            spark,
+            framed(1, value(kept, *times)),
+            framed(2, value(later, *times)),
+            framed(2, whole(0, 0, 1, 0, 0)),
+        )
+        columns = first.grown(checked(first, frame))
+        assert columns.schema == first.schema
+        assert columns.schema["t"].dataType.simpleString() == kind
+        fit, misfits = found(columns, frame)
+    ms = noon // 43_200_000
+    assert fit == [
+        (0, noon, ms, [2 * ms]),
+        (1, noon, ms, [2 * ms]),
+        (2, 0, None, [0]),
+    ]
+    assert misfits == []
+
+
+def test_a_time_of_day_that_its_column_does_not_hold(spark: SparkSession) -> None:
+    from pipeline.columns.avro.avro_fields import Avro
+    from pipeline.columns.avro.avro_schema import AvroSchema
+
+    schema = AvroSchema("x", record(("t", ["null", of_day("micros")])))
+    older = Avro.of(AvroSchema("x", record(("t", of_day("millis")))), None, None, None)
+    columns = columns_of(Avro.of(schema, older.fields, None, None, units=older.units))
+    values = (1_000, 1_001, 2**31 * 1000, (2**31 - 1) * 1000)
+    fit, misfits = found(columns, records(spark, *(whole(1, number) for number in values)))
+    assert fit == [(0, 1), (3, 2**31 - 1)]
+    assert misfits == [
+        (1, "field t is finer than a millisecond, the unit of its column"),
+        (2, "field t does not fit INT"),
+    ]
+
+
+def test_a_time_of_day_in_a_column_that_was_a_whole_number(spark: SparkSession) -> None:
+    from pipeline.columns.avro.avro_fields import Avro
+    from pipeline.columns.avro.avro_schema import AvroSchema
+
+    older = Avro.of(AvroSchema("x", record(("t", "long"))), None, None, None)
+    with fake_registry() as served:
+        for number, kind in ((1, "long"), (2, of_day("millis")), (3, of_day("micros"))):
+            served.register("t-value", number, record(("t", kind)))
+        served.register("t-value", 2, record(("t", of_day("millis"))))
+        again = of_subject(served, 1, 3)
+        avro = Avro.of(again.reader, older.fields, again.framed, None, units=older.units).with_ids(
+            [1]
+        )
+        columns = columns_of(avro)
+        values = (framed(1, whole(2**40)), framed(2, whole(5)), framed(3, whole(7000)))
+        fit, misfits = found(columns, records(spark, *values))
+    assert fit == [(0, 2**40), (1, 5), (2, 7)]
+    assert misfits == []
+
+
 def test_a_decimal_that_is_longer_than_its_schema_says(spark: SparkSession) -> None:
     from pipeline.columns.avro.avro_fields import Avro
     from pipeline.columns.avro.avro_schema import AvroSchema

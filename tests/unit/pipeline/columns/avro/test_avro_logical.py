@@ -54,8 +54,14 @@ def read(reader: str, writer: str) -> Any:
         (time("timestamp-micros"), NS, None),
         (NS, NS, NS),
         (NS, MS, None),
-        (DAY_US, DAY_MS, None),
+        (DAY_US, DAY_MS, DAY_MS),
+        (DAY_MS, DAY_US, DAY_US),
         (DAY_MS, DAY_MS, DAY_MS),
+        (DAY_US, "int", DAY_US),
+        (DAY_US, time("timestamp-micros"), None),
+        (["null", DAY_MS], ["null", DAY_US], ["null", DAY_US]),
+        (["null", DAY_US], DAY_MS, ["null", DAY_MS]),
+        ([DAY_MS, "long"], DAY_US, [DAY_MS, "long"]),
         ({"type": "array", "items": US}, {"type": "array", "items": MS}, MS),
         ({"type": "map", "values": US}, {"type": "map", "values": NS}, None),
     ],
@@ -99,3 +105,41 @@ def test_records_in_a_union_are_told_apart_by_their_names() -> None:
     assert got["fields"][0]["type"] == ["null", a, b]
     got = read(record(("u", ["null", b])), record(("u", a)))
     assert got["fields"][0]["type"][1]["fields"] == a["fields"]
+
+
+def test_units_of_times_of_day_by_their_names() -> None:
+    from pipeline.columns.avro.avro_schema import AvroSchema
+
+    def units(schema: object) -> dict[str, str]:
+        return AvroSchema("x", json.dumps(schema)).units_of_day("value")
+
+    inner = {"type": "record", "name": "R", "fields": [{"name": "t", "type": ["null", DAY_US]}]}
+    fields = (
+        ("a", DAY_MS),
+        ("b", {"type": "array", "items": inner}),
+        ("c", {"type": "map", "values": ["string", "R", DAY_MS]}),
+        ("d", {"type": "int", "logicalType": "time-micros"}),
+        ("e", {"type": "long", "logicalType": "time-millis"}),
+    )
+    assert units(json.loads(record(*fields))) == {
+        "a": "time-millis",
+        "b[].t": "time-micros",
+        "c[].member1.t": "time-micros",
+        "c[].member2": "time-millis",
+    }
+    assert units({"type": "array", "items": DAY_US}) == {"value[]": "time-micros"}
+    assert units("int") == {}
+
+
+def test_a_time_of_day_in_a_wider_column_keeps_its_unit() -> None:
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    from pipeline.columns.avro.avro_schema import AvroSchema
+
+    wide = AvroSchema("x", record(("t", DAY_MS))).widened(
+        StructType([StructField("t", LongType())])
+    )
+    assert wide.kind.simpleString() == "struct<t:bigint>"
+    assert wide.units_of_day("value") == {"t": "time-millis"}
+    written = wide.as_written(AvroSchema("x", record(("t", DAY_US))))
+    assert written is not None and written.units_of_day("value") == {"t": "time-micros"}
