@@ -38,6 +38,14 @@ _NO_JAVA = (
     "Spark's Java process ended at its start; its own lines above say why (usually jars that could "
     "not be fetched, or --conf spark.driver.memory above this machine's)"
 )
+_JAVA_ENDED = (
+    "Spark's Java process ended while the job ran: its own lines above say why; if there are none, "
+    "the machine has too little memory for it"
+)
+_NO_MEMORY = (
+    "Spark has too little memory: give --conf spark.driver.memory=4g, and for records of many "
+    "megabytes also --option kafka.max.poll.records=1"
+)
 _NO_FILES = "there are no such files: check the path"
 _NO_ROWS = "no rows are in these files, or they are not in this --format"
 _SESSION_ENDED = (
@@ -112,6 +120,7 @@ _TEXTS = (
         "the executors' Python has no pyarrow: set PYSPARK_PYTHON to one that has it",
     ),
     ("JAVA_GATEWAY_EXITED", _NO_JAVA),
+    ("Answer from Java side is empty", _JAVA_ENDED),
     ("PATH_NOT_FOUND", _NO_FILES),
     ("UNABLE_TO_INFER_SCHEMA", _NO_ROWS),
     (
@@ -142,10 +151,6 @@ _TEXTS = (
         "a disk is full: make room for --table, --checkpoint and TMPDIR",
     ),
     (
-        "java.lang.OutOfMemoryError",
-        "Spark has too little memory: give --conf spark.driver.memory=4g, or a smaller --batch-max",
-    ),
-    (
         "No FileSystem for scheme",
         "Spark has no jar for this kind of path: add it with --conf spark.jars.packages=… (for "
         "s3a:// org.apache.hadoop:hadoop-aws:3.4.1)",
@@ -174,6 +179,8 @@ _OUTAGES = re.compile(
     r"BrokerNotAvailableException|LeaderNotAvailableException|NotLeaderOrFollowerException|"
     r"CoordinatorNotAvailableException)\b|pipeline\.errors\.Unreachable: "
 )
+# Errors of Java, of Arrow's memory in Java, and of Netty's.
+_MEMORY = re.compile(r"\bOutOf(?:Direct)?Memory(?:Error|Exception)\b")
 _OF_SPARK = ("pyspark", "py4j", "grpc")
 
 
@@ -195,6 +202,12 @@ def names_outage(error: BaseException) -> bool:
     return _OUTAGES.search(str(error)) is not None
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Return whether the text of an error of Spark says that a task, or Spark itself, had too
+    little memory."""
+    return _MEMORY.search(str(error)) is not None
+
+
 def told(error: BaseException) -> str:
     """Return an error of Spark as one line. The sentence of a PipelineError stays as it is."""
     text = str(error)
@@ -211,6 +224,10 @@ def told(error: BaseException) -> str:
     for words, sentence in _TEXTS:
         if words in text:
             return sentence
+    if lacks_memory(error):
+        return _NO_MEMORY
+    if isinstance(error, ConnectionRefusedError):
+        return _JAVA_ENDED  # other connections of a job have errors of their own
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the system'}: {error.strerror}"
     return f"Spark stopped the job: {_said(text) or type(error).__name__} (--debug shows all of it)"

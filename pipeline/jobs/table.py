@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import sources
@@ -43,6 +45,7 @@ from pipeline.filling.target import Target
 from pipeline.options import check_folder, number, place, table_place, topic, whole
 from pipeline.sources import TopicState
 from pipeline.spark.kafka_source import with_any_time
+from pipeline.spark.memory import with_memory
 from pipeline.spark.session import Needs
 from pipeline.spark.waiting import Say, busy, teller
 from pipeline.tables.dead_letter_limit import DeadLetterLimit, counted, limit
@@ -55,6 +58,10 @@ FILE_MIB = 128
 MERGE_ABOVE = 50
 IDLE_S = 1.0
 SAMPLE = 10_000
+_KEPT = StorageLevel.DISK_ONLY
+"""The place of a batch's records between the passes: a batch has a bounded number of records, but
+may have more bytes than Spark has memory."""
+T = TypeVar("T")
 _TRIES_OF_LOST = 5
 """The number of tries of a run whose records the topic deletes while they are read."""
 
@@ -391,11 +398,10 @@ class Filling:
             if not self._table.has_begun:
                 self._table.begin(first)
         kept = self._table.properties().get(COLUMNS)
-        self._columns = with_any_time(
+        self._columns = self._read_with(
             lambda any_time: columns_of(
                 self._options, kept, lambda: self._sample(state.offsets, any_time)
-            ),
-            self._tell_of_time,
+            )
         )
         if kept is not None:
             self._table.expect(kept_columns(kept))
@@ -416,9 +422,17 @@ class Filling:
     def _load(self, batch: RunPlan, state: TopicState) -> int:
         """Commit the rows of a batch, after its dead letters if there are any; return the number of
         offsets."""
-        return with_any_time(
-            lambda any_time: self._load_by(batch, state, any_time), self._tell_of_time
+        return self._read_with(lambda any_time: self._load_by(batch, state, any_time))
+
+    def _read_with(self, look: Callable[[bool], T]) -> T:
+        """Return the result of `look(any_time)`, and look again, in another way, at records that
+        Spark cannot read in the usual one."""
+        return with_memory(
+            self._spark, lambda: with_any_time(look, self._tell_of_time), self._tell_of_memory
         )
+
+    def _tell_of_memory(self) -> None:
+        self._say("Spark had too little memory for these records: reading fewer at a time")
 
     def _load_by(self, batch: RunPlan, state: TopicState, any_time: bool) -> int:
         began = time.monotonic()
@@ -431,7 +445,7 @@ class Filling:
         formats = (self._columns.key, self._columns.value)
         if not all(isinstance(form, Raw) for form in formats):
             # Read and parse records once for three passes: new columns, dead letters and rows.
-            checked = checked.persist()
+            checked = checked.persist(_KEPT)
         try:
             with busy(self._say, f"reading {count:,} offsets"):
                 # A pass may add an object in which the next pass finds more, such as a rare field.
@@ -440,7 +454,7 @@ class Filling:
                     self._columns = wider
                     self._table.keep(COLUMNS, wider.to_text())
                     checked.unpersist()
-                    checked = wider.checked(records).persist()
+                    checked = wider.checked(records).persist(_KEPT)
                 rows, misfits = self._columns.split(checked)
                 if checked.is_cached:
                     new = not_yet(misfits, self._letters.reached.ends, starts)

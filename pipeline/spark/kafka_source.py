@@ -19,8 +19,14 @@ from pipeline import errors
 from pipeline.record_times.bounded import bounded
 from pipeline.spark.connection import ISOLATION, Connection
 
-# Spark's retries of its own look-ups: the election of a leader takes a moment.
-_RETRIES = {"fetchOffset.numRetries": "10", "fetchOffset.retryIntervalMs": "1000"}
+# Spark's retries of its own look-ups: the election of a leader takes a moment. Each task keeps the
+# records of one poll. Those of the client's default, 500, may fill the memory: the client bounds
+# their bytes only as they are compressed.
+_READING = {
+    "fetchOffset.numRetries": "10",
+    "fetchOffset.retryIntervalMs": "1000",
+    "kafka.max.poll.records": "40",
+}
 LAST_READ_MS = (1 << 63) // 1000 - 1
 """The last time that the source reads, in ms since the epoch: Spark counts microseconds."""
 _OVERFLOW = "long overflow"
@@ -34,7 +40,7 @@ def stream(spark: SparkSession, connection: Connection, topic: str, batch_max: i
     """Return a topic from its beginning as a stream, in batches of at most `batch_max` records."""
     return (
         spark.readStream.format("kafka")
-        .options(**_RETRIES)
+        .options(**_READING)
         .options(**connection.reading())
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
@@ -61,7 +67,7 @@ def batch(
         return _by_executors(spark, connection, topic, starts, ends)
     records = (
         spark.read.format("kafka")
-        .options(**_RETRIES)
+        .options(**_READING)
         .options(**connection.reading())
         .option("assign", json.dumps({topic: sorted(starts)}))
         .option("startingOffsets", offsets_json(topic, starts))

@@ -59,6 +59,11 @@ _LOCAL = {
     ),
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
+    # A task without memory fails with an error that the job explains; else Spark would end its JVM.
+    "spark.executor.killOnFatalError.depth": "0",
+    # The records that a task has polled and not used stay for this time.
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
     "spark.local.dir": tempfile.gettempdir(),
     # Each partition writes state files in every batch, and without native libraries Hadoop forks
     # a process for each file.
@@ -66,6 +71,10 @@ _LOCAL = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+# Buffers of records for an executor's Python are outside of Java's heap, whose size is the default
+# of their limit. Each has several copies: 40 records of 1 MB take some 800 MB for two tasks.
+_BUFFERS_OF_DEFAULT_MEMORY = "-XX:MaxDirectMemorySize=2g"
 
 # The version is that of PySpark's Hadoop.
 _STORES = {"s3a://": "org.apache.hadoop:hadoop-aws:3.4.1"}
@@ -275,6 +284,8 @@ def settings_for(
         settings["spark.driver.extraJavaOptions"] = _QUIET
         if where.startswith("local"):
             settings.update(_LOCAL)
+            if "spark.driver.memory" not in chosen:
+                settings["spark.driver.extraJavaOptions"] += f" {_BUFFERS_OF_DEFAULT_MEMORY}"
         settings.update(_jars(chosen, needs))
     return _with(settings, chosen)
 

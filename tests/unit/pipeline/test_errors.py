@@ -25,6 +25,12 @@ from pipeline.errors import PipelineError, condition_of, names_outage, told
             "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.",
             "check --master",
         ),
+        ("x\n: java.lang.OutOfMemoryError: Java heap space\n\tat a", "spark.driver.memory=4g"),
+        (
+            "x\norg.apache.arrow.memory.OutOfMemoryException: Failure allocating",
+            "too little memory",
+        ),
+        ("Answer from Java side is empty", "Java process ended while the job ran"),
         ("[SOMETHING] new\n\tat org.apache", "[SOMETHING] new (--debug"),
         ("", "RuntimeError"),
     ],
@@ -41,6 +47,11 @@ def test_a_sentence_of_ours_stays_as_it_is() -> None:
 
 def test_an_error_of_the_system_names_its_file() -> None:
     assert told(PermissionError(13, "Permission denied", "/x/y")) == "/x/y: Permission denied"
+
+
+def test_a_java_process_that_has_ended_answers_no_more() -> None:
+    error = ConnectionRefusedError(111, "Connection refused")
+    assert told(error).startswith("Spark's Java process ended while the job ran")
 
 
 class OfSpark(RuntimeError):

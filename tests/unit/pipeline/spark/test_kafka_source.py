@@ -57,6 +57,7 @@ def test_a_stream() -> None:
     assert found == {
         "kafka.bootstrap.servers": "kafka:9093",
         "kafka.security.protocol": "SSL",
+        "kafka.max.poll.records": "40",
         "subscribe": "cdr",
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": 500,

@@ -27,7 +27,8 @@ def test_a_laptop_without_options() -> None:
     assert settings["spark.master"] == "local[2]"
     assert settings["spark.jars"] == "/kafka.jar"
     assert settings["spark.ui.enabled"] == "false"
-    assert "-XX:TieredStopAtLevel=1" in settings["spark.driver.extraJavaOptions"].split()
+    java = settings["spark.driver.extraJavaOptions"].split()
+    assert {"-XX:TieredStopAtLevel=1", "-XX:MaxDirectMemorySize=2g"} <= set(java)
 
 
 def test_a_cluster_keeps_its_own_settings() -> None:
@@ -38,6 +39,7 @@ def test_a_cluster_keeps_its_own_settings() -> None:
 
 def test_what_is_chosen_wins() -> None:
     settings = settings_for(None, {"spark.driver.memory": "4g", "spark.jars": "/my.jar"}, False)
+    assert "MaxDirectMemorySize" not in settings["spark.driver.extraJavaOptions"]
     assert settings["spark.driver.memory"] == "4g"
     assert settings["spark.jars"] == "/my.jar"
 
