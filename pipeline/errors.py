@@ -43,8 +43,8 @@ _JAVA_ENDED = (
     "the machine has too little memory for it"
 )
 _NO_MEMORY = (
-    "Spark has too little memory: give --conf spark.driver.memory=4g, and for records of many "
-    "megabytes also --option kafka.max.poll.records=1"
+    "Spark has too little memory: give --conf spark.driver.memory=4g, and for executors on other "
+    "machines --conf spark.executor.memory=4g"
 )
 _NO_FILES = "there are no such files: check the path"
 _NO_ROWS = "no rows are in these files, or they are not in this --format"

@@ -18,15 +18,18 @@ from pyspark.sql import functions as F
 from pipeline import errors
 from pipeline.record_times.bounded import bounded
 from pipeline.spark.connection import ISOLATION, Connection
+from pipeline.spark.memory import is_short
 
+_POLL = "kafka.max.poll.records"
 # Spark's retries of its own look-ups: the election of a leader takes a moment. Each task keeps the
 # records of one poll. Those of the client's default, 500, may fill the memory: the client bounds
 # their bytes only as they are compressed.
 _READING = {
     "fetchOffset.numRetries": "10",
     "fetchOffset.retryIntervalMs": "1000",
-    "kafka.max.poll.records": "40",
+    _POLL: "40",
 }
+_IF_SHORT = {_POLL: "2"}
 LAST_READ_MS = (1 << 63) // 1000 - 1
 """The last time that the source reads, in ms since the epoch: Spark counts microseconds."""
 _OVERFLOW = "long overflow"
@@ -67,7 +70,7 @@ def batch(
         return _by_executors(spark, connection, topic, starts, ends)
     records = (
         spark.read.format("kafka")
-        .options(**_READING)
+        .options(**{**_READING, **(_IF_SHORT if is_short(spark) else {})})
         .options(**connection.reading())
         .option("assign", json.dumps({topic: sorted(starts)}))
         .option("startingOffsets", offsets_json(topic, starts))
