@@ -26,7 +26,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1, help="so many, with seeds one after another")
     parser.add_argument("--peer", default=OTTLA, help="ottla, kafka, or either @CHECKOUT, @RELEASE")
     parser.add_argument(
-        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@4.3.0"
+        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@RELEASE"
     )
     parser.add_argument(
         "--secure", action="store_true", help="TLS and logins, for clients and between nodes"

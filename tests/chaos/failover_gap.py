@@ -242,7 +242,7 @@ def main() -> int:
     )
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
     parser.add_argument(
-        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@4.3.0"
+        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@RELEASE"
     )
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--clients", default="raw,confluent-kafka")

@@ -283,7 +283,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=4, help="members of the group")
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
     parser.add_argument(
-        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@4.3.0"
+        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@RELEASE"
     )
     parser.add_argument("--keep", type=Path, default=None, help="logs and data stay there")
     options = parser.parse_args()

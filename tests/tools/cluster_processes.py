@@ -58,7 +58,7 @@ class Program(NamedTuple):
 
 
 def named_nodes(text: str) -> dict[int, str]:
-    """Return the programs that `text` gives to nodes, such as `2=kafka,3=kafka@4.3.0`.
+    """Return the programs that `text` gives to nodes, such as `2=kafka,3=kafka@RELEASE`.
 
     Raises ValueError for any other form.
     """

@@ -281,7 +281,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None, help="of who leaves, and of moments")
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
     parser.add_argument(
-        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@4.3.0"
+        "--others", type=named_nodes, default={}, help="other nodes, as 2=kafka,3=kafka@RELEASE"
     )
     parser.add_argument("--checkout", type=Path, default=ROOT, help="whose Ottla runs")
     options = parser.parse_args()
