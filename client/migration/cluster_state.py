@@ -13,7 +13,7 @@ from client.migration.contents import NodeContents
 from client.migration.findings import Finding, ignored, refused, unknown, wait
 from client.tables import counted
 from controller.decisions.feature_control import KEPT_FEATURES, is_kept
-from controller.metadata.version import KRAFT_VERSION, METADATA_VERSION, level_name
+from controller.metadata.version import METADATA_VERSION, level_name
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 
@@ -56,9 +56,8 @@ def feature_findings(features: Mapping[str, int]) -> Iterator[Finding]:
         place, shown = f"feature {name}", _level_text(name, level)
         low, high = DEFAULT_FEATURES.get(name, (0, 0))
         if low <= level <= high:
-            if name == KRAFT_VERSION and level:
-                yield _dynamic_quorum()
-        elif name in KEPT_FEATURES and is_kept(name, level):
+            continue
+        if name in KEPT_FEATURES and is_kept(name, level):
             what = f"level {shown} is kept, but Ottla does not serve its {KEPT_FEATURES[name][1]}"
             yield ignored(place, what, f"do without {KEPT_FEATURES[name][1]}")
         elif name in DEFAULT_FEATURES or name in KEPT_FEATURES:
@@ -70,15 +69,6 @@ def feature_findings(features: Mapping[str, int]) -> Iterator[Finding]:
         else:
             what = f"the finalized level is {shown}; Ottla does not know this feature"
             yield unknown(place, what, "set its level to 0 with kafka-features downgrade")
-
-
-def _dynamic_quorum() -> Finding:
-    """Return the finding about a quorum whose voters are in the metadata log."""
-    what = (
-        "kraft.version 1, a dynamic quorum: Ottla reads the voters from the metadata log, "
-        "but cannot add or remove any"
-    )
-    return ignored("quorum", what, "add and remove voters before the first node is replaced")
 
 
 def _level_text(name: str, level: int) -> str:

@@ -2,7 +2,8 @@
 
 Uses the functions that a node of Ottla uses at its start and for dynamic changes, and has no list
 of keys of its own. A cluster hides the values of secrets, and of keys that are not Kafka's own.
-Stand-ins take their places, so a login module or a config provider that Ottla lacks is not found.
+Stand-ins take their places, so a login module that Ottla lacks is not found, nor is a config
+provider whose class is hidden.
 Pure.
 """
 
@@ -16,6 +17,12 @@ from broker.config.in_force import is_valid
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX, key_of
 from broker.config.parse import known_keys, parse_config, with_overrides
 from broker.config.refusals.faults import fault_of
+from broker.config.security.config_providers import (
+    PROVIDER_CLASSES,
+    PROVIDERS,
+    check_provider_class,
+    class_key,
+)
 from broker.config.security.jaas_file import JAAS_SECTION, keys_of_logins
 from broker.config.security.listener_keys import check_listener_keys
 from broker.config.security.mechanisms import MECHANISMS, usual_login_module
@@ -112,15 +119,28 @@ def dynamic_findings(
 
 def _texts(configs: Sequence[SetConfig], source: ConfigSource) -> dict[str, str]:
     """Return the text of each key of a source; a hidden value has a stand-in."""
+    of_source = [config for config in configs if config.source == source]
+    providers = dict.fromkeys(filter(None, (_provider_of(config.name) for config in of_source)))
+    stand_ins = {**_STAND_INS, PROVIDERS: ",".join(providers)}
+    stand_ins |= {class_key(provider): PROVIDER_CLASSES[0] for provider in providers}
     return {
-        config.name: _stand_in(config.name) if config.value is None else config.value
-        for config in configs
-        if config.source == source
+        config.name: _stand_in(config.name, stand_ins) if config.value is None else config.value
+        for config in of_source
     }
 
 
-def _stand_in(name: str) -> str:
-    """Return a text that is valid for a key whose value is hidden."""
+def _provider_of(name: str) -> str:
+    """Return the config provider that a key configures; "" for another key."""
+    if not name.startswith(f"{PROVIDERS}."):
+        return ""
+    return name.removeprefix(f"{PROVIDERS}.").partition(".")[0]
+
+
+def _stand_in(name: str, stand_ins: Mapping[str, str]) -> str:
+    """Return a text that is valid for a key whose value is hidden. `stand_ins` has those texts
+    that the key's definition does not give."""
+    if name in stand_ins:
+        return stand_ins[name]
     if name.endswith(_JAAS):
         module = usual_login_module(name.removesuffix(_JAAS).rpartition(".")[2])
         return f'{module} required username="{_HIDDEN}" password="{_HIDDEN}";'
@@ -128,7 +148,7 @@ def _stand_in(name: str) -> str:
     definition = BROKER_CONFIG_DEF.get(key or "")
     if definition is not None and definition.default:
         return definition.default
-    return _STAND_INS.get(name, _HIDDEN)
+    return _HIDDEN
 
 
 def _key_findings(
@@ -138,7 +158,11 @@ def _key_findings(
     is_known = known_keys(texts)
     listeners = _listeners(texts)
     for name, text in texts.items():
-        fault = fault_of(name, text, is_known) or _listener_fault(name, text, listeners)
+        fault = (
+            fault_of(name, text, is_known)
+            or _listener_fault(name, text, listeners)
+            or _provider_fault(name, text)
+        )
         if fault is None:
             continue
         if not is_known(name) or (name.startswith(LISTENER_PREFIX) and key_of(name) is None):
@@ -161,6 +185,19 @@ def _listener_fault(name: str, text: str, listeners: Sequence[str]) -> ConfigErr
     known = listeners or [name.removeprefix(LISTENER_PREFIX).partition(".")[0]]
     try:
         list(check_listener_keys({name: text}, known))
+    except ConfigError as error:
+        return error
+    return None
+
+
+def _provider_fault(name: str, text: str) -> ConfigError | None:
+    """Return the error of a key that names a config provider's class, None if there is none or it
+    is another key."""
+    provider = _provider_of(name)
+    if not provider or name != class_key(provider):
+        return None
+    try:
+        check_provider_class(name, text)
     except ConfigError as error:
         return error
     return None

@@ -1,6 +1,7 @@
-"""`ottla migrate check` on a broker of Ottla and on Apache Kafka 4.4, with things that are odd.
+"""`ottla migrate check` on a broker of Ottla and on Apache Kafka, with things that are odd.
 
-The same scene on both: what stands in the way is named, and what a login may not see, too.
+The same scene on each, also on the release of Kafka before: what stands in the way is named, and
+what a login may not see, too.
 """
 
 from __future__ import annotations
@@ -15,17 +16,21 @@ import pytest
 from confluent_kafka import Consumer
 
 from broker.config.authorizer import STANDARD_AUTHORIZER
+from controller.metadata.version import level_name, release_level
 from tests.compat.ottla_command import WITHIN_S, Ottla
 from tests.tools.apache_kafka import HOST, ApacheKafka
-from tests.tools.java_tools import FAST_START
+from tests.tools.java_tools import FAST_START, kafka_classpath
+from tests.tools.kafka_release import PREVIOUS, RELEASE
 from tests.tools.ports import free_port
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+PROVIDERS = "org.apache.kafka.common.config.provider."
 PROTOCOLS = "PLAINTEXT:PLAINTEXT,LOGIN:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT"
 
 
 def properties(port: int, login_port: int, controller_port: int) -> dict[str, str]:
-    """A broker whose users have no rights, except without a login; three of its keys are odd."""
+    """A broker whose users have no rights, except without a login; three of its keys are odd, and
+    those of a config provider are not."""
     clients = f"PLAINTEXT://{HOST}:{port},LOGIN://{HOST}:{login_port}"
     return {
         "listeners": f"{clients},CONTROLLER://{HOST}:{controller_port}",
@@ -38,14 +43,17 @@ def properties(port: int, login_port: int, controller_port: int) -> dict[str, st
         "log.preallocate": "true",
         "acme.turbo": "9",
         "ottla.unknown.keys": "warn",
+        "config.providers": "secrets",
+        "config.providers.secrets.class": f"{PROVIDERS}FileConfigProvider",
     }
 
 
 class Scene:
     """A broker to check, and the client properties of a user without rights."""
 
-    def __init__(self, bootstrap: str, login: str, folder: Path) -> None:
+    def __init__(self, bootstrap: str, login: str, folder: Path, release: str = RELEASE) -> None:
         self.bootstrap = bootstrap
+        self.level = release_level(release)
         self.login = login
         self.ottla = Ottla(bootstrap)
         self.bob = folder / "bob.properties"
@@ -82,7 +90,7 @@ def of_ottla(factory: Callable[..., Any], folder: Path) -> Iterator[Scene]:
     yield Scene(broker.bootstrap_servers, f"{HOST}:{login_port}", folder)
 
 
-def of_kafka(folder: Path) -> Iterator[Scene]:
+def of_kafka(release: str, folder: Path) -> Iterator[Scene]:
     port, login_port, controller_port = free_port(), free_port(), free_port()
     with ApacheKafka(
         port=port,
@@ -90,12 +98,18 @@ def of_kafka(folder: Path) -> Iterator[Scene]:
         properties=properties(port, login_port, controller_port),
         jvm_options=FAST_START,
         heap="512m",
+        classpath=kafka_classpath(release),
     ) as kafka:
-        yield Scene(kafka.bootstrap, f"{HOST}:{login_port}", folder)
+        yield Scene(kafka.bootstrap, f"{HOST}:{login_port}", folder, release)
 
 
 @pytest.fixture(
-    scope="module", params=["ottla", pytest.param("apache-kafka", marks=pytest.mark.java)]
+    scope="module",
+    params=[
+        "ottla",
+        pytest.param(RELEASE, marks=pytest.mark.java),
+        pytest.param(PREVIOUS, marks=[pytest.mark.java, pytest.mark.long]),
+    ],
 )
 def scene(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -104,7 +118,7 @@ def scene(
     if request.param == "ottla":
         made = of_ottla(request.getfixturevalue("ottla_broker_factory"), folder)
     else:
-        made = of_kafka(folder)
+        made = of_kafka(request.param, folder)
     for ready in made:
         ready.prepare()
         yield ready
@@ -112,7 +126,8 @@ def scene(
 
 def test_odd_things_are_named(scene: Scene) -> None:
     out = scene.ottla("migrate", "check", code=1).decode().splitlines()
-    assert out[0].startswith("cluster ") and "metadata.version 33 (4.4-IV2)" in out[0]
+    assert out[0].startswith("cluster ")
+    assert f"metadata.version {scene.level} ({level_name(scene.level)})" in out[0]
     assert "1 node" in out[1] and "1 ACL, 1 owner of quotas, 1 SCRAM user" in out[1]
     assert "1 group" in out[1]
     lines = [line for line in out[2:-1] if not line.startswith("IGNORED  feature ")]
@@ -132,7 +147,7 @@ def test_the_same_for_a_program(scene: Scene) -> None:
     assert findings[0]["severity"] == "UNKNOWN" and findings[0]["places"] == ["broker 1"]
     assert (verdict["ready"], verdict["counts"]["UNKNOWN"]) == (False, 1)
     assert verdict["nodes"] == [{"id": 1, "kind": "broker"}]
-    assert verdict["features"]["metadata.version"] == 33
+    assert verdict["features"]["metadata.version"] == scene.level
 
 
 def test_a_login_without_rights_is_told_what_it_did_not_see(scene: Scene) -> None:

@@ -65,6 +65,21 @@ def with_variables_resolved(texts: Mapping[str, str], platform: Platform) -> dic
     }
 
 
+def class_key(provider_name: str) -> str:
+    """Return the key that names the class of a provider."""
+    return f"{PROVIDERS}.{provider_name}.class"
+
+
+def check_provider_class(key: str, class_name: str) -> None:
+    """Raise ConfigError if a provider's key names a class that is not in PROVIDER_CLASSES."""
+    if class_name in PROVIDER_CLASSES:
+        return
+    why = (
+        f"{key}={class_name}: Java classes cannot be loaded" if class_name else f"{key} is not set"
+    )
+    raise ConfigError(key, f"{why}; there are {', '.join(PROVIDER_CLASSES)}")
+
+
 def _is_of_providers(name: str) -> bool:
     """Return whether the key configures a provider, so that its value has no variables."""
     return name == PROVIDERS or name.startswith(f"{PROVIDERS}.")
@@ -76,18 +91,10 @@ def _provider(name: str, texts: Mapping[str, str], platform: Platform) -> _Provi
     Raises ConfigError for an unknown class, a path that is not an existing absolute path, or a
     wrong pattern.
     """
-    key = f"{PROVIDERS}.{name}.class"
+    key = class_key(name)
     class_name = texts.get(key, "").strip()
-    kind = class_name.removeprefix(_PACKAGE)
-    if kind not in _GETTERS or not class_name.startswith(_PACKAGE):
-        served = ", ".join(f"{_PACKAGE}{kind_of_provider}" for kind_of_provider in _GETTERS)
-        why = (
-            f"{key}={class_name}: Java classes cannot be loaded"
-            if class_name
-            else f"{key} is not set"
-        )
-        raise ConfigError(key, f"{why}; there are {served}")
-    provider = _Provider(name, kind)
+    check_provider_class(key, class_name)
+    provider = _Provider(name, class_name.removeprefix(_PACKAGE))
     paths_key = f"{PROVIDERS}.{name}.param.allowed.paths"
     provider.allowed_paths = tuple(
         _allowed_path(paths_key, path.strip(), platform)
@@ -200,3 +207,5 @@ _GETTERS: dict[str, Callable[[_Provider, str, str, Platform], str]] = {
     "EnvVarConfigProvider": _of_environment,
     "DirectoryConfigProvider": _of_directory,
 }
+PROVIDER_CLASSES = tuple(f"{_PACKAGE}{kind}" for kind in _GETTERS)
+"""The classes of Kafka's providers that Ottla has."""

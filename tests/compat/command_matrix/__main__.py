@@ -42,7 +42,7 @@ def node_of(peer: str) -> Iterator[tuple[str, Path]]:
         yield kafka.bootstrap, kafka.data_dir
 
 
-def run(matrix: Matrix, data_dir: Path) -> None:
+def run(matrix: Matrix, data_dir: Path, *, can_migrate: bool) -> None:
     """All rows."""
     matrix.topics()
     matrix.quotas()
@@ -54,6 +54,7 @@ def run(matrix: Matrix, data_dir: Path) -> None:
     secured.users(matrix)
     secured.acls(matrix)
     secured.folders(matrix, data_dir)
+    secured.migration(matrix, is_ready=can_migrate)
     secured.profiles(matrix)
     secured.errors(matrix)
     matrix.removal()
@@ -67,7 +68,7 @@ def main() -> int:
         began = time.monotonic()
         with node_of(peer) as (bootstrap, data_dir), KafkaTools(bootstrap) as tools:
             matrix = Matrix(Ottla(bootstrap), tools, has_consumer_groups=peer != "kafka-3.9")
-            run(matrix, data_dir)
+            run(matrix, data_dir, can_migrate=peer != "kafka-3.9")
         took = round(time.monotonic() - began)
         told = {"peer": peer, "rows": matrix.rows, "faults": matrix.faults, "seconds": took}
         print(json.dumps(told, indent=2), flush=True)

@@ -6,10 +6,12 @@ folder lies on this machine.
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from pathlib import Path
 
+from controller.metadata.version import METADATA_VERSION, level_name
 from tests.compat.command_matrix.matrix import NOBODY, Matrix
 from tests.compat.ottla_command import Ottla
 
@@ -29,13 +31,15 @@ WRONG = (
     ["dump-log"],
     ["dump-log", "/no/such/folder"],
     ["profile", "add", "TOPIC"],
+    ["migrate", "chek"],
+    ["migrate", "check", "--no-such"],
 )
 REFUSED = (
     ["user", "list", "nobody"],
     ["user", "delete", "nobody"],
     ["acl", "delete", "--topic", "TOPIC"],
 )
-ASKING = (["user", "list"], ["acl", "list"])
+ASKING = (["user", "list"], ["acl", "list"], ["migrate", "check"])
 
 
 def users(matrix: Matrix) -> None:
@@ -96,6 +100,32 @@ def folders(matrix: Matrix, data_dir: Path) -> None:
     plain = matrix.ottla("dump-log", str(segment), "--records", "--ms").decode().splitlines()
     ours = [found.groups() for one in plain if (found := re.search(line, one))]
     matrix.check("dump-log, plain", (ours, len(ours)), (theirs, 2))
+
+
+def migration(matrix: Matrix, *, is_ready: bool) -> None:
+    """What stands against a migration, beside the levels that kafka-features shows."""
+    code = 0 if is_ready else 1
+    *findings, verdict = map(
+        json.loads, matrix.ottla("migrate", "check", "--json", code=code).splitlines()
+    )
+    matrix.check("migrate check", verdict["ready"], is_ready)
+    severities = [finding["severity"] for finding in findings]
+    counts = {severity: severities.count(severity) for severity in verdict["counts"]}
+    matrix.check("migrate check, counts", verdict["counts"], counts)
+    if not is_ready:
+        whats = [finding["what"] for finding in findings if finding["severity"] == "REFUSED"]
+        matrix.check("migrate check, age", any(" before Apache Kafka" in w for w in whats), True)
+    told = matrix.tools("kafka-features", "describe").stdout
+    theirs = dict(re.findall(r"Feature: (\S+).*FinalizedVersionLevel: (\S+)", told))
+    ours = {
+        name: level_name(level) if name == METADATA_VERSION else str(level)
+        for name, level in verdict["features"].items()
+    }
+    matrix.check("features", ours, {name: one for name, one in theirs.items() if one != "0"})
+    plain = matrix.ottla("migrate", "check", code=code).decode().splitlines()
+    matrix.check(
+        "migrate check, plain", plain[-1].partition(":")[0], "ready" if is_ready else "not ready"
+    )
 
 
 def profiles(matrix: Matrix) -> None:

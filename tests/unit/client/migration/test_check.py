@@ -133,11 +133,9 @@ def test_levels_that_are_refused_kept_or_not_known() -> None:
     assert old.severity is Severity.REFUSED and old.advice.startswith("raise")
 
 
-def test_a_dynamic_quorum_is_told() -> None:
+def test_a_dynamic_quorum_is_named() -> None:
     contents = replace(CLUSTER, features={"metadata.version": 33, "kraft.version": 1})
-    (finding,) = findings_of(contents)
-    assert (finding.severity, finding.places) == (Severity.IGNORED, ("quorum",))
-    assert "a dynamic quorum" in finding.what
+    assert findings_of(contents) == []
     assert report(contents, [])[0] == (
         "cluster abc: metadata.version 33 (4.4-IV2), kraft.version 1 (dynamic quorum)"
     )
@@ -286,6 +284,18 @@ def test_logins_in_a_jaas_file_are_not_read() -> None:
     assert results[1][1] == (
         "listener.name.login.plain.sasl.jaas.config is not set; a JAAS file may have this login"
     )
+
+
+def test_classes_of_config_providers() -> None:
+    """Kafka hides the value of each key of a provider, but not its name."""
+    keys = ("config.providers", "config.providers.vault.class", "config.providers.vault.param.x")
+    hidden = [SetConfig(name, None, STATIC) for name in keys]
+    assert of_nodes(*hidden) == []
+    ((severity, text),) = of_nodes(*hidden, hidden[1]._replace(value="com.acme.Vault"))
+    assert severity == "REFUSED"
+    assert text.startswith("config.providers.vault.class=com.acme.Vault: Java classes cannot be")
+    file = "org.apache.kafka.common.config.provider.FileConfigProvider"
+    assert of_nodes(*hidden, hidden[1]._replace(value=file)) == []
 
 
 def test_equal_findings_of_several_nodes_are_one_line() -> None:
