@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -286,13 +285,13 @@ def _write_holder(fd: int) -> None:
 
 
 class LocalLock:
-    """A `Lock` by flock. It is held while its descriptor is open, at the latest until the object is
-    freed."""
+    """A `Lock` of a file. It is held while its descriptor is open, at the latest until the object
+    is freed."""
 
     __slots__ = ("_fd",)
 
     def __init__(self, fd: int) -> None:
-        """Hold the lock of `fd`, a descriptor with an flock."""
+        """Hold the lock of `fd` (`platform_calls.lock_file`)."""
         self._fd = fd
 
     def release(self) -> None:
@@ -481,13 +480,13 @@ class LocalFilesystem:
             os.close(fd)
 
     def lock(self, path: str) -> LocalLock | None:
-        """Lock a file, which is created if it is missing, against other processes by flock, and
-        write this process's id into it. Return None if another process has the lock. Raises
-        OSError."""
+        """Lock a file, which is created if it is missing, against other processes of Ottla and
+        Apache Kafka, and write this process's id into it. Return None if another process has the
+        lock. Raises OSError."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            platform_calls.lock_file(fd)
+        except (BlockingIOError, PermissionError):
             os.close(fd)
             return None
         except OSError:

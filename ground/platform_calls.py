@@ -8,6 +8,7 @@ Callers get the same result on all systems; a replacement may be slower.
 | `pwritev` | Linux, macOS 11 | the parts are joined |
 | `preadv` | Linux, macOS 11 | read, and copied |
 | `RWF_NOWAIT` | Linux | `NO_WAIT` is 0: the contents of the page cache are unknown |
+| `F_OFD_SETLK` | Linux | `lockf`, which ends when the process closes any descriptor of the file |
 | `posix_fadvise` | Linux | files are not read ahead |
 | `memfd_create` | Linux | a temporary file that only the owner can read |
 | `sync_file_range`, `fallocate` | Linux | None |
@@ -26,6 +27,7 @@ import errno
 import fcntl
 import os
 import re
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -35,6 +37,10 @@ _KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
 _FULL_FSYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 _NOT_THIS_DRIVE = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY)
 """The errors of `F_FULLFSYNC` on a file system that does not support it, such as a network's."""
+
+_OFD_LOCK: int | None = getattr(fcntl, "F_OFD_SETLK", None)
+_WHOLE_FILE = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+"""A `struct flock` of Linux: all bytes of the file, of no process."""
 
 _Bytes = bytes | bytearray | memoryview
 
@@ -80,6 +86,24 @@ read_into: Callable[[int, Sequence[bytearray | memoryview], int, int], int] = ge
 `flags` is NO_WAIT or 0. Raises BlockingIOError if no byte can be read without waiting."""
 write_parts: Callable[[int, Sequence[_Bytes], int], int] = getattr(os, "pwritev", _write_parts)
 """`(fd, parts, position)`: returns how many bytes were written."""
+
+
+def lock_file(fd: int) -> None:
+    """Lock a whole file against other processes while `fd` is open.
+
+    Takes a lock by `flock`, which Ottla's processes respect, and one by `fcntl`, which Java's
+    `FileLock` and so Apache Kafka respects: on Linux, the two kinds do not exclude each other.
+    Raises BlockingIOError or PermissionError if another process has either lock, OSError.
+    """
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if _OFD_LOCK is not None:
+        try:
+            fcntl.fcntl(fd, _OFD_LOCK, _WHOLE_FILE)
+            return
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+    fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def ask_for_file(fd: int) -> None:

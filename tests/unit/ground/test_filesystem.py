@@ -6,6 +6,8 @@ import errno
 import os
 import resource
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +161,38 @@ def test_a_lock_is_held_once(folder: str) -> None:
     lock.release()
     lock.release()
     assert filesystem.lock(f"{folder}/.lock") is not None
+
+
+JAVA_LOCK = """
+import fcntl, sys
+file = open(sys.argv[1], "r+")
+try:
+    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    print("locked", flush=True)
+    sys.stdin.read()
+except OSError:
+    print("in use", flush=True)
+"""
+"""A process that locks a file as Java's `FileChannel.tryLock` does."""
+
+
+def test_a_lock_excludes_apache_kafka(folder: str) -> None:
+    path = f"{folder}/.lock"
+    filesystem = LocalFilesystem()
+    lock = filesystem.lock(path)
+    assert lock is not None
+    command = [sys.executable, "-c", JAVA_LOCK, path]
+    assert subprocess.run(command, capture_output=True, timeout=60).stdout == b"in use\n"
+    filesystem.read(path)  # a lock of the process, not of the descriptor, would end here
+    assert subprocess.run(command, capture_output=True, timeout=60).stdout == b"in use\n"
+    lock.release()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as kafka:
+        assert kafka.stdout is not None and kafka.stdin is not None
+        assert kafka.stdout.readline() == b"locked\n"
+        assert filesystem.lock(path) is None
+        kafka.stdin.close()
+        kafka.wait(60)
+    assert filesystem.lock(path) is not None
 
 
 def test_a_lock_is_free_once_nobody_has_it(folder: str) -> None:
