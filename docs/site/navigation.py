@@ -18,6 +18,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "setup-ottla/README",
     ),
     "Beside Apache Kafka": (
+        "docs/migration",
         "docs/differences",
         "docs/compatibility",
         "docs/groups",

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tests.clients.transactional_clients import open_producer, open_reader
@@ -81,6 +81,8 @@ class CopierOptions:
     die_after: int = 0
     """Kill itself within the batch that makes it this many records; 0 for never."""
     timeout_ms: int = 10_000
+    settings: dict[str, str] = field(default_factory=dict)
+    """Further properties of confluent-kafka."""
 
 
 class Copier:
@@ -95,6 +97,7 @@ class Copier:
             options.source,
             group=options.group,
             session_ms=SESSION_MS,
+            settings=options.settings,
         )
         self._done = self._batches = 0
         self._producer: TransactionalProducer | None = None
@@ -130,7 +133,11 @@ class Copier:
         options = self._options
         if options.semantics == EXACTLY_ONCE:
             return open_producer(
-                options.client, options.servers, f"copier-{options.group}", options.timeout_ms
+                options.client,
+                options.servers,
+                f"copier-{options.group}",
+                options.timeout_ms,
+                options.settings,
             )
         return PlainProducer(options.servers)
 

@@ -33,8 +33,16 @@ def orders(partition: int, begin: int, end: int) -> list[bytes]:
     ]
 
 
-def feed(servers: str, topic: str, partitions: int, begin: int, end: int) -> None:
-    """Values `begin` to `end` of every partition, acknowledged when this returns."""
+def feed(
+    servers: str,
+    topic: str,
+    partitions: int,
+    begin: int,
+    end: int,
+    settings: Mapping[str, str] | None = None,
+) -> None:
+    """Values `begin` to `end` of every partition, acknowledged when this returns. `settings` are
+    further properties of the producer."""
     failed: list[object] = []
     producer = Producer(
         {
@@ -43,6 +51,7 @@ def feed(servers: str, topic: str, partitions: int, begin: int, end: int) -> Non
             "linger.ms": 5,
             "error_cb": lambda _: None,
             "log_level": 0,
+            **(settings or {}),
         }
     )
     for partition in range(partitions):
@@ -60,10 +69,19 @@ def feed(servers: str, topic: str, partitions: int, begin: int, end: int) -> Non
 class TargetWatch:
     """A consumer of a target's committed records, in a thread, from its start."""
 
-    def __init__(self, client: str, servers: str, topic: str, partitions: int) -> None:
+    def __init__(
+        self,
+        client: str,
+        servers: str,
+        topic: str,
+        partitions: int,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self.client = client
         self.seen: dict[int, list[bytes]] = defaultdict(list)
-        self._open = lambda: open_reader(client, servers, topic, partitions, isolation=COMMITTED)
+        self._open = lambda: open_reader(
+            client, servers, topic, partitions, isolation=COMMITTED, settings=settings
+        )
         self._count = 0
         self._failure: BaseException | None = None
         self._stopping = threading.Event()

@@ -90,11 +90,15 @@ class StockProducer(threading.Thread):
         """Its sends as events for the checker."""
         return History(
             Send(
-                *(self.client, self.first_value, f"{self.topic}-{partition}", value, value),
+                *(self.client, self.first_value, self.key(partition), value, value),
                 *(OK, offset if offset >= 0 else None, -1, 0.0, 0.0),
             )
             for value, (partition, offset) in self._acknowledged.items()
         )
+
+    def key(self, number: int) -> str:
+        """The topic and partition of what it counts as partition `number`."""
+        return f"{self.topic}-{number}"
 
     def next_value(self) -> tuple[int, int]:
         """A value and its partition."""

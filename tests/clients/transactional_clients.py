@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tests.clients.transactional_faces import (
@@ -54,7 +55,13 @@ def _confluent() -> Iterator[None]:
 class ConfluentProducer:
     """A transactional producer of confluent-kafka, which is librdkafka."""
 
-    def __init__(self, servers: str, transactional_id: str, timeout_ms: int) -> None:
+    def __init__(
+        self,
+        servers: str,
+        transactional_id: str,
+        timeout_ms: int,
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         from confluent_kafka import Producer
 
         config: dict[str, Any] = {
@@ -63,6 +70,7 @@ class ConfluentProducer:
             "transaction.timeout.ms": timeout_ms,
             "linger.ms": 2,
             **_QUIET,
+            **settings,
         }
         self._undelivered: list[Any] = []
         self._producer = Producer(config)
@@ -127,6 +135,7 @@ class ConfluentReader:
         group: str | None,
         isolation: str,
         session_ms: int = SESSION_MS,
+        settings: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         from confluent_kafka import Consumer, TopicPartition
 
@@ -140,6 +149,7 @@ class ConfluentReader:
             "topic.metadata.refresh.interval.ms": METADATA_MS,
             **self._of_protocol(session_ms),
             **_QUIET,
+            **settings,
         }
         self._topic = topic
         self._consumer = Consumer(config)
@@ -208,10 +218,20 @@ READERS: dict[str, type[Any]] = {
 
 
 def open_producer(
-    client: str, servers: str, transactional_id: str, timeout_ms: int = 60_000
+    client: str,
+    servers: str,
+    transactional_id: str,
+    timeout_ms: int = 60_000,
+    settings: Mapping[str, str] | None = None,
 ) -> TransactionalProducer:
-    """Return an initialized producer. Raises Failed or Fenced if it gets no epoch."""
-    producer: TransactionalProducer = PRODUCERS[client](servers, transactional_id, timeout_ms)
+    """Return an initialized producer. Raises Failed or Fenced if it gets no epoch.
+
+    `settings` are further properties of confluent-kafka, such as a login.
+    """
+    more = {"settings": settings} if settings else {}
+    producer: TransactionalProducer = PRODUCERS[client](
+        servers, transactional_id, timeout_ms, **more
+    )
     return producer
 
 
@@ -224,9 +244,16 @@ def open_reader(
     group: str | None = None,
     isolation: str = COMMITTED,
     session_ms: int = SESSION_MS,
+    settings: Mapping[str, str] | None = None,
 ) -> TopicReader:
-    """Return a reader of all partitions from their start, or a member of `group`."""
-    reader: TopicReader = READERS[client](servers, topic, partitions, group, isolation, session_ms)
+    """Return a reader of all partitions from their start, or a member of `group`.
+
+    `settings` are further properties of confluent-kafka, such as a login.
+    """
+    more = {"settings": settings} if settings else {}
+    reader: TopicReader = READERS[client](
+        servers, topic, partitions, group, isolation, session_ms, **more
+    )
     return reader
 
 

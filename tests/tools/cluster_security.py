@@ -53,16 +53,19 @@ class ClusterLogin:
     tls: ssl.SSLContext
     certificate: str
     authority: str
+    mechanism: str = MECHANISM
+    user: str = USER
+    password: str = PASSWORD
 
     async def log_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Authenticate over a connection that already has TLS.
 
         Raises SaslRefused, OSError or asyncio.IncompleteReadError.
         """
-        options = {"username": Secret(USER), "password": Secret(PASSWORD)}
-        settings = MechanismSettings(MECHANISM, JaasEntry("", options))
+        options = {"username": Secret(self.user), "password": Secret(self.password)}
+        settings = MechanismSettings(self.mechanism, JaasEntry("", options))
         mechanism = client_mechanism(settings, lambda: secrets.token_hex(16))()
-        login = SaslClient(MECHANISM, mechanism, "chaos", itertools.count(1).__next__)
+        login = SaslClient(self.mechanism, mechanism, "chaos", itertools.count(1).__next__)
         frame: bytes | None = login.begin()
         while frame is not None:
             writer.write(frame)
@@ -74,9 +77,9 @@ class ClusterLogin:
         return {
             "security.protocol": "SASL_SSL",
             "ssl.ca.location": self.authority,
-            "sasl.mechanism": MECHANISM,
-            "sasl.username": USER,
-            "sasl.password": PASSWORD,
+            "sasl.mechanism": self.mechanism,
+            "sasl.username": self.user,
+            "sasl.password": self.password,
         }
 
     def of_python_clients(self) -> dict[str, Any]:
@@ -84,9 +87,9 @@ class ClusterLogin:
         return {
             "security_protocol": "SASL_SSL",
             "ssl_context": self.tls,
-            "sasl_mechanism": MECHANISM,
-            "sasl_plain_username": USER,
-            "sasl_plain_password": PASSWORD,
+            "sasl_mechanism": self.mechanism,
+            "sasl_plain_username": self.user,
+            "sasl_plain_password": self.password,
         }
 
 

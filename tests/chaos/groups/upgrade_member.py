@@ -13,6 +13,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from tests.chaos.groups.reading import Reading
+from tests.tools.cluster_security import ClusterLogin
 
 CLASSIC, CONSUMER = "classic", "consumer"
 POLL_S = 0.05
@@ -35,7 +36,14 @@ class UpgradeMember:
     """A consumer with a thread, until `close`."""
 
     def __init__(
-        self, servers: str, group: str, topic: str, place: int, protocol: str, reading: Reading
+        self,
+        servers: str,
+        group: str,
+        topic: str,
+        place: int,
+        protocol: str,
+        reading: Reading,
+        login: ClusterLogin | None = None,
     ) -> None:
         self.name = f"{place}-{protocol}"
         self.place = place
@@ -57,6 +65,7 @@ class UpgradeMember:
                 "fetch.wait.max.ms": 50,
                 "log_level": 0,
                 **_of_protocol(protocol),
+                **({} if login is None else login.of_librdkafka()),
             }
         )
         self._topic = topic
