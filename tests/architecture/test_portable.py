@@ -27,6 +27,7 @@ TEXTS = set().union(*LINUX.values(), C_FUNCTIONS) - {"splice"}  # an ordinary wo
 HOMES = {
     "ground/platform_calls.py": {
         "F_FULLFSYNC",
+        "F_OFD_SETLK",
         "POSIX_FADV_WILLNEED",
         "RWF_NOWAIT",
         "fallocate",

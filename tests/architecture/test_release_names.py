@@ -21,6 +21,7 @@ NAMING = {
     "command/migration/migrate_command.py": "the oldest release that can be migrated",
     "docs/command-line.md": "the oldest release that can be migrated",
     "docs/compatibility.md": "what has changed since, and folders and clusters that were tried",
+    "docs/migration.md": "the oldest release that can be migrated",
     "docs/performance.md": "measured figures",
     "tests/chaos/README.md": "measured figures",
     "tests/conformance/other_releases.py": "folders and clusters that were tried",

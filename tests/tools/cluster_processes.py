@@ -527,7 +527,8 @@ class ClusterProcesses:
                 options.append("--no-initial-controllers")
         if node.peer == KAFKA:
             path = kafka_classpath(node.program.release)
-            done = run_tool("kafka-storage", "format", *options, classpath=path)
+            limit_s = self._start_timeout_s
+            done = run_tool("kafka-storage", "format", *options, classpath=path, timeout=limit_s)
         else:
             done = subprocess.run(
                 [sys.executable, str(_launcher(node)), "format", *options],
