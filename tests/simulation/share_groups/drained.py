@@ -7,21 +7,23 @@ coordinator has all of it: who loads its states delivers nothing again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from broker.coordinator.coordinator_log import LogRecord
 from broker.replication.partition import Partition
 from broker.share.record_state import RecordState
 from broker.share.state.share_log import SHARE_TOPIC, SharePartitionKey
+from broker.share.state.share_metrics import ShareMetrics
 from broker.share.state.share_state import ShareState
 from broker.share.state.share_state_shard import ShareStateShard
 from protocol.record_batch import iterate_batches
 from protocol.records import iterate_records
 from simulation.invariants.invariant import OfEachBroker
 from simulation.machines.sim_broker import SimBroker
-from simulation.machines.simulated_nodes import SimulatedNodes
 from simulation.network.sim_network import Exchange
 from tests.simulation.admins import Deleting
+from tests.simulation.consumer_groups.group_log import batches_of
 from tests.simulation.share_groups.share_invariants import RecordsAreShared, manager_of, runs_of
 from tests.simulation.share_groups.share_model import SharedRecords
 from tests.simulation.share_groups.share_session import Place
@@ -55,6 +57,7 @@ class NoRecordIsLost(OfEachBroker):
     def at_end(self, final: Any) -> None:
         if self.promises.power_lost_ms >= 0 and not self.in_cluster:
             return
+        states = self._states()
         for group in self._records.groups.values():
             letters = self._letters_of(group)
             for place, read in final.partitions.items():
@@ -64,7 +67,7 @@ class NoRecordIsLost(OfEachBroker):
                 records = [offset for offset, _ in read_records]
                 self._look_at_told(group, place, records, read.log_start)
                 records = [one for one in records if one >= self._deleted.get(place, 0)]
-                self._look_at_state(group, place, records)
+                self._look_at_state(states, group, place, records)
                 model = self._records.model(group.name, place)
                 for offset in records:
                     self._look_at(group, (read.topic, place[1], offset), model, letters)
@@ -93,8 +96,14 @@ class NoRecordIsLost(OfEachBroker):
             if offset >= log_start and offset not in known:
                 raise self.broken(f"{group.name} got {offset} of {place}, no record for it")
 
-    def _look_at_state(self, group: SharedGroup, place: Place, records: list[int]) -> None:
-        state = self._state(SharePartitionKey(group.name, *place))
+    def _look_at_state(
+        self,
+        states: Mapping[SharePartitionKey, ShareState],
+        group: SharedGroup,
+        place: Place,
+        records: list[int],
+    ) -> None:
+        state = states.get(SharePartitionKey(group.name, *place))
         finals = {
             offset
             for batch in ([] if state is None else state.batches)
@@ -109,18 +118,15 @@ class NoRecordIsLost(OfEachBroker):
         if left:
             raise self.broken(f"{left} of {place} are not persisted as finished in {group.name}")
 
-    def _state(self, key: SharePartitionKey) -> ShareState | None:
-        """Return a state as its coordinator has it; None where there is none."""
-        for broker in self.brokers.values():
-            if not leads(self.promises.view, broker, SHARE_TOPIC, 0):
-                continue
-            assert broker.node is not None and broker.node.broker is not None
-            coordinator = broker.node.broker.parts.shares.coordinator
-            for shard in coordinator._runtime.active_shards():
-                assert isinstance(shard, ShareStateShard)
-                if key in shard.states:
-                    return shard.states[key]
-        return None
+    def _states(self) -> Mapping[SharePartitionKey, ShareState]:
+        """Return the states in the share coordinator's log, which may have no leader now. That the
+        coordinator has the states of its log is I30."""
+        shard = ShareStateShard(self.world, lambda *_: True, 0, ShareMetrics())
+        for partition in self._longest_replicas(SHARE_TOPIC):
+            for batch in batches_of(partition, uncommitted=True):
+                for entry in batch:
+                    shard.replay(LogRecord(entry.offset, entry.key, entry.value))
+        return shard.states
 
     def _letters_of(self, group: SharedGroup) -> dict[tuple[str, int, int], int]:
         """Return the original records of a group's dead letters, and how often they are there."""
@@ -153,11 +159,6 @@ class NoRecordIsLost(OfEachBroker):
                         key=lambda replica: replica.log.high_watermark,
                     )
         return longest.values()
-
-
-def leads(view: SimulatedNodes | None, broker: SimBroker, topic: str, index: int) -> bool:
-    """Whether a broker is the newest leader of a partition."""
-    return view is None or view.leader(topic, index) is broker
 
 
 def undrained(records: RecordsAreShared, topics: list[str], brokers: list[SimBroker]) -> bool:
