@@ -45,6 +45,8 @@ def make_share_scene(bootstrap: str, topic: str, group: str) -> str:
             worker.acknowledge(record, _judged(record))
         worker.commit_sync(WITHIN_S)
     worker.close()
+    # If the client's last heartbeat is lost, the member leaves when its session ends.
+    wait_until(lambda: ottla.objects("group", "describe", group)[0]["members"] == [], "no members")
     wait_until(lambda: ottla("consume", letters, "--to", "end"), "the dead letter is written")
     return letters
 
