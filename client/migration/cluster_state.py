@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from client.cluster_status import ClusterStatus, PartitionState
 from client.migration.contents import NodeContents
-from client.migration.findings import Finding, ignored, refused, unknown, wait
+from client.migration.findings import Finding, refused, unknown, wait
 from client.tables import counted
 from controller.decisions.feature_control import KEPT_FEATURES, is_kept
 from controller.metadata.version import METADATA_VERSION, level_name
@@ -51,15 +51,18 @@ def _newer_api_findings(place: str, key: int, high: int) -> Iterator[Finding]:
 
 
 def feature_findings(features: Mapping[str, int]) -> Iterator[Finding]:
-    """Yield the findings about finalized levels that Ottla does not support, or only keeps."""
+    """Yield the findings about finalized levels that Ottla does not serve."""
     for name, level in sorted(features.items()):
         place, shown = f"feature {name}", _level_text(name, level)
         low, high = DEFAULT_FEATURES.get(name, (0, 0))
         if low <= level <= high:
             continue
         if name in KEPT_FEATURES and is_kept(name, level):
-            what = f"level {shown} is kept, but Ottla does not serve its {KEPT_FEATURES[name][1]}"
-            yield ignored(place, what, f"do without {KEPT_FEATURES[name][1]}")
+            what = (
+                f"the finalized level is {shown}; Ottla does not serve its "
+                f"{KEPT_FEATURES[name][1]}, so Kafka's controllers do not register its nodes"
+            )
+            yield refused(place, what, f"kafka-features downgrade --feature {name}=0")
         elif name in DEFAULT_FEATURES or name in KEPT_FEATURES:
             top = high or KEPT_FEATURES.get(name, (0, ""))[0]
             levels = f"{_level_text(name, low)} to {_level_text(name, top)}"

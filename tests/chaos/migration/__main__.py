@@ -262,8 +262,9 @@ class Round:
         if self._is_dynamic:
             self._make_quorum_dynamic()
         page = Page(self._cluster, self._kafka, self._folder)
+        check = page.prepare()
         before = scene.description()
-        self._tell("before", check=page.prepare(), features=before["features"])
+        self._tell("before", check=check, features=before["features"])
         load.start()
         for name in ("there", "there-aborted"):
             load.transactions.begin(name)

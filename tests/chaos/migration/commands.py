@@ -16,11 +16,12 @@ from pathlib import Path
 from ottla.launcher import ottla_command
 from tests.chaos.replicas import logged_faults
 from tests.tools.cluster_processes import OTTLA, ROOT, ClusterProcesses, NodeProcess, Program
+from tests.tools.java_tools import kafka_classpath, run_tool
 
 PAGE = ROOT / "docs" / "migration.md"
 BEFORE, FORTH, BACK = "Before", "One node at a time", "The way back"
 CONFIG, ADDRESS, CLIENT = "/etc/kafka/server.properties", "kafka-1:9092", "admin.properties"
-HEALTHY, COMPARE = "until ottla status ", "diff "
+HEALTHY, COMPARE, CHECK = "until ottla status ", "diff ", "ottla migrate check"
 STOP_OTTLA = f'pkill -f "ottla serve --config {CONFIG}"'
 COMMAND_S = 600
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -61,8 +62,9 @@ class Page:
 
     def prepare(self) -> str:
         """Follow the section before the migration, and return what the check printed last."""
-        said = [self._shell(command) for command in commands(BEFORE)]
-        return said[0].splitlines()[-1]
+        said = {command: self._shell(command) for command in commands(BEFORE)}
+        (checked,) = (text for command, text in said.items() if CHECK in command)
+        return checked.splitlines()[-1]
 
     def replace(self, node_id: int) -> None:
         """Replace a node of Kafka by Ottla, and wait until the cluster is healthy."""
@@ -105,8 +107,15 @@ class Page:
 
     def _shell(self, command: str) -> str:
         """Run a command, and return what it printed. Raises AssertionError if it fails."""
+        command = command.replace(ADDRESS, self._cluster.bootstrap)
+        if command.startswith("kafka-features "):
+            words = command.replace(CLIENT, str(self._folder / CLIENT)).split()
+            path = kafka_classpath(self._kafka.release)
+            tool = run_tool(*words, classpath=path, timeout=COMMAND_S)
+            assert tool.returncode == 0, f"{command}: {tool.stdout}{tool.stderr}"
+            return tool.stdout
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-ec", command.replace(ADDRESS, self._cluster.bootstrap)],
+            ["bash", "-o", "pipefail", "-ec", command],
             cwd=self._folder,
             env=self._environment,
             capture_output=True,

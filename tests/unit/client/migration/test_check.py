@@ -118,14 +118,15 @@ def test_levels_that_are_refused_kept_or_not_known() -> None:
             "the finalized level is 9; this release of Ottla knows 0 to 2",
         ),
         (
+            "REFUSED",
+            "feature streams.version",
+            "the finalized level is 1; Ottla does not serve its streams groups, so Kafka's "
+            "controllers do not register its nodes",
+        ),
+        (
             "UNKNOWN",
             "feature teleport.version",
             "the finalized level is 2; Ottla does not know this feature",
-        ),
-        (
-            "IGNORED",
-            "feature streams.version",
-            "level 1 is kept, but Ottla does not serve its streams groups",
         ),
     ]
     assert [one[0] for one in found(features={"streams.version": 7})] == ["REFUSED"]
