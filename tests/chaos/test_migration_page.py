@@ -19,7 +19,8 @@ from tests.chaos.migration.commands import (
 
 
 def test_each_command_is_one_that_the_test_follows() -> None:
-    check, *lists = commands(BEFORE)
+    lower, check, *lists = commands(BEFORE)
+    assert lower.startswith("kafka-features ") and ADDRESS in lower and CLIENT in lower
     assert check == f"ottla migrate check -b {ADDRESS} --command-config {CLIENT}"
     stop, start, healthy, *compared = commands(FORTH)
     assert (stop, start) == ("kafka-server-stop", f"ottla serve --config {CONFIG}")

@@ -98,6 +98,7 @@ def of_kafka(release: str, folder: Path) -> Iterator[Scene]:
         properties=properties(port, login_port, controller_port),
         jvm_options=FAST_START,
         heap="512m",
+        features={"streams.version": 0},
         classpath=kafka_classpath(release),
     ) as kafka:
         yield Scene(kafka.bootstrap, f"{HOST}:{login_port}", folder, release)

@@ -37,6 +37,7 @@ def node_of(peer: str) -> Iterator[tuple[str, Path]]:
         jvm_options=FAST_START,
         heap="512m",
         classpath=kafka_39_classpath() if peer == "kafka-3.9" else None,
+        features=None if peer == "kafka-3.9" else {"streams.version": 0},
         properties=secured.AUTHORIZED,
     ) as kafka:
         yield kafka.bootstrap, kafka.data_dir

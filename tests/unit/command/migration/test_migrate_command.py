@@ -35,11 +35,21 @@ def contents(monkeypatch: pytest.MonkeyPatch) -> list[ClusterContents]:
 def test_a_cluster_that_is_ready(
     contents: list[ClusterContents], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    contents.append(ClusterContents(now_ms=0, features={"streams.version": 1}))
+    contents.append(ClusterContents(now_ms=0, features={"share.version": 2}))
     assert run_cli(["migrate", "check", "-b", "h:1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2].startswith("IGNORED  feature streams.version: ") and " -> " in lines[2]
-    assert lines[3:] == ["ready: 0 REFUSED, 0 UNKNOWN, 0 WAIT, 0 UNREAD, 1 IGNORED"]
+    assert lines[2:] == ["ready: 0 REFUSED, 0 UNKNOWN, 0 WAIT, 0 UNREAD, 0 IGNORED"]
+
+
+def test_a_cluster_with_streams_groups(
+    contents: list[ClusterContents], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kafka's controllers register no node that does not serve the finalized level."""
+    contents.append(ClusterContents(now_ms=0, features={"streams.version": 1}))
+    assert run_cli(["migrate", "check", "-b", "h:1"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith("REFUSED  feature streams.version: ")
+    assert lines[2].endswith(" -> kafka-features downgrade --feature streams.version=0")
 
 
 def test_a_cluster_that_is_not(
