@@ -147,7 +147,7 @@ def unregister_broker(rng: random.Random, version: int) -> Made:
 
 
 def unregister_controller(rng: random.Random, version: int) -> Made:
-    """Of none, and of the only one."""
+    """Remove the registration of the only controller, or of an unknown one."""
     return {"controller_id": rng.choice((99, -1, 1))}, None
 
 

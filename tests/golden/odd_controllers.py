@@ -21,7 +21,7 @@ Address = tuple[str, int]
 
 
 class Kind(NamedTuple):
-    """What a server says in its answers."""
+    """The content of a fake controller's responses."""
 
     levels: tuple[int, int] | None = None
     """The levels of kraft.version; None: the server does not name this feature."""

@@ -17,7 +17,7 @@ ROUND_MS = 30.0
 
 
 class _Schedule:
-    """The same records, snapshots and changes of voters in each run, until the victim dies."""
+    """A schedule with the same records, snapshots and voters in each run, until the victim dies."""
 
     def __init__(self, changing: bool) -> None:
         observers = 2 if changing else 0

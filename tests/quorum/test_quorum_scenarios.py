@@ -306,7 +306,8 @@ def test_a_crash_at_each_write_loses_no_vote_and_no_committed_record(power: bool
 
 @pytest.mark.parametrize("power", [False, True], ids=["process", "power"])
 def test_a_crash_at_each_write_while_voters_change(power: bool) -> None:
-    """The same while voters come and go, every 120th; `--crash-points --changes` tries all."""
+    """A voter dies at every 120th change to its disk, while an administrator adds and removes
+    voters; `--crash-points --changes` tries all."""
     points = crash_points(changing=True)
     assert len(points) > 400
     for point in points[60 * power :: 120]:

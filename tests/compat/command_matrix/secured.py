@@ -103,7 +103,7 @@ def folders(matrix: Matrix, data_dir: Path) -> None:
 
 
 def migration(matrix: Matrix, *, is_ready: bool) -> None:
-    """What stands against a migration, beside the levels that kafka-features shows."""
+    """Compare the verdict of `migrate check` and its levels with what kafka-features prints."""
     code = 0 if is_ready else 1
     *findings, verdict = map(
         json.loads, matrix.ottla("migrate", "check", "--json", code=code).splitlines()

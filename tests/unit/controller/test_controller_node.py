@@ -71,7 +71,7 @@ def test_partitions_have_a_leader_of_a_later_epoch_after_each_start() -> None:
 
 
 def test_records_of_the_first_snapshot_are_written_to_the_log() -> None:
-    """As Kafka's format tool leaves a folder: other nodes get these records from the log alone."""
+    """Kafka's format tool leaves a folder so. Other nodes get these records from the log alone."""
     filesystem = MemoryFilesystem()
     folder = f"{LOG_DIR}/__cluster_metadata-0"
     filesystem.make_dirs(folder)
